@@ -8,8 +8,7 @@ namespace cosmo::infer {
 
 namespace {
 
-constexpr int kFewUniverses =
-    10;  ///< fewer than these give an rms error that is off by a quarter or more
+constexpr int kFewUniverses = 10;  ///< fewer than these give an rms error that is off by a quarter or more
 
 /// What cannot be used without --unfinished, and what to do instead; empty if there is nothing of that kind.
 struct Failing {
@@ -43,7 +42,8 @@ std::vector<std::string> training_doubts(const core::Options& options,
         nn::takes_posterior(models[m].output) && models[m].validation.universes < kFewUniverses)
       sentences.push_back(fmt::format(
           "The errors of {} rest on {} validation universe{} of its training, and may be far off.",
-          directories[m], models[m].validation.universes, models[m].validation.universes == 1 ? "" : "s"));
+          models.size() == 1 ? "the model" : directories[m], models[m].validation.universes,
+          models[m].validation.universes == 1 ? "" : "s"));
     const std::vector<std::string> below = models[m].below_centre();
     if (!below.empty())
       sentences.push_back(fmt::format(

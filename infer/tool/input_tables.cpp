@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/random.hpp"
 #include "infer/doubt/farness_check.hpp"
 #include "infer/evaluate/fiducial.hpp"
 #include "infer/evaluate/prediction_file.hpp"
@@ -19,7 +20,10 @@ dataset::PredictionTable table_of(const ListResult& result) {
   dataset::PredictionTable table{result.models.front().parameters, {}};
   for (const UniversePrediction& universe : result.predictions.universes) {
     if (universe.truth.empty()) return {table.parameters, {}};
-    table.rows.push_back({0, -1, 0, universe.truth, universe.value, 0, universe.error});
+    const auto number = static_cast<std::uint32_t>(table.rows.size());
+    const std::uint64_t seed =
+        universe.seed.value_or(core::kSeedLimit + number);  // without one it is of its own
+    table.rows.push_back({number, -1, seed, universe.truth, universe.value, 0, universe.error});
   }
   return table;
 }

@@ -319,7 +319,13 @@ class Networks(PipelineTest):
     def warnings_of(self, counts, name="odd"):
         path = self.root / "strange.npy"
         np.save(path, counts)
-        return self.predict(name, path, "--box", 128)["warnings"]
+        return self.others(self.predict(name, path, "--box", 128)["warnings"])
+
+    def others(self, warnings):
+        """All but that on errors that rest on two validation universes."""
+        few = [warning for warning in warnings if warning.endswith("rest on 2 validation universes of its training, and may be far off.")]
+        self.assertEqual(len(few), 1)
+        return [warning for warning in warnings if warning not in few]
 
     def test_inputs_unlike_the_training_data_are_warned_of(self):
         with h5py.File(self.counts("odd")) as file:
@@ -345,7 +351,7 @@ class Networks(PipelineTest):
             known = json.loads((self.data / "manifest.json").read_text())["splits"][split]
             counts, seed = self.sim / f"sim-{known['simulations'][0]:05}/counts_z0.h5", known["seeds"][0]
             for path in (counts, counts.parent / "snapshot_z0.hdf5"):
-                warnings = self.predict("odd", path)["warnings"]
+                warnings = self.others(self.predict("odd", path)["warnings"])
                 self.assertEqual(len(warnings), 1 if words else 0, warnings)
                 if words:
                     self.assertIn(words, warnings[0])
