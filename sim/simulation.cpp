@@ -172,11 +172,10 @@ void validate(const SimulationConfig& config, const core::Cosmology& cosmology, 
       config.gravity.mesh_per_side, shells);
 }
 
-double relative_cost(const SimulationConfig& config) {
+double relative_cost(const Box& box, const Gravity& gravity) {
   constexpr double kStart = 23, kStep = 1.9;  // of a particle: initial field and outputs; a step
-  const double particles = std::pow(config.box.particles_per_side, 3),
-               cells = std::pow(config.gravity.mesh_per_side, 3);
-  return particles * (kStart + kStep * config.gravity.steps) + cells * config.gravity.steps;
+  const double particles = std::pow(box.particles_per_side, 3), cells = std::pow(gravity.mesh_per_side, 3);
+  return particles * (kStart + kStep * gravity.steps) + cells * gravity.steps;
 }
 
 std::size_t predicted_memory_bytes(const SimulationConfig& config, const core::Cosmology& cosmology,

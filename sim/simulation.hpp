@@ -92,7 +92,7 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
 /// The time that a simulation takes, compared with others: 1 stands for one step of one cell of the force mesh. Measured on one
 /// thread (Sapphire Rapids), for 64³ and 128³ particles, meshes of 0.75 to 3 times that, 5 to 40 steps; within 10 %
 /// but for meshes of 1.5 times 64 (18 % too low). Integrators and force kernels differ by less than 10 %.
-double relative_cost(const SimulationConfig& config);
+double relative_cost(const Box& box, const Gravity& gravity);
 
 /// Predicted memory that the largest of `ranks` processes needs if Observers::output takes `of_observer` [bytes]. With several
 /// ranks particles gather in some slabs: two standard deviations of the linear density in a slab today are allowed for.

@@ -111,12 +111,13 @@ namespace {
 
 /// The settings that the manifest of a suite records of the universe with this file.
 Facts settings_in(const Json& manifest, const std::string& file, const std::string& source) {
-  const Json records = manifest.value("simulations", Json::array());
-  const auto record = std::find_if(records.begin(), records.end(), [&](const Json& one) {
+  const auto records = manifest.find("simulations");
+  if (records == manifest.end()) return {};
+  const auto record = std::find_if(records->begin(), records->end(), [&](const Json& one) {
     const Json files = one.value("files", Json::array());
     return std::find(files.begin(), files.end(), file) != files.end();
   });
-  return record == records.end() ? Facts() : read_facts(*record, source, kSettingsKey);
+  return record == records->end() ? Facts() : read_facts(*record, source, kSettingsKey);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "dataset/make/dataset_source.hpp"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
-#include "dataset/shard/shard_reader.hpp"
 
 namespace cosmo::dataset {
 
@@ -39,25 +39,21 @@ SourceFacts facts_of(const std::filesystem::path& directory, const DatasetManife
           .cuts = cuts};
 }
 
-/// The universes in the order of the splits; their parameters and settings from the first sample of each.
-std::vector<SourceUniverse> universes_of(const std::filesystem::path& directory,
-                                         const DatasetManifest& manifest) {
+/// The universes in ascending order; their parameters and settings from the first sample of each.
+std::vector<SourceUniverse> universes_of(const DatasetManifest& manifest,
+                                         const std::array<SplitReader, 3>& splits) {
   std::map<std::uint32_t, SourceUniverse> found;
-  for (const SplitRecord& split : manifest.splits) {
-    for (const std::string& path : split.shards) {
-      core::check_content(directory, *manifest.base.find(path));
-      const ShardReader shard(directory / path, manifest.spec);
-      for (std::size_t row = 0; row < shard.size(); ++row) {
-        const Sample& sample = shard.sample(row);
-        const auto [place, fresh] =
-            found.try_emplace(sample.simulation, SourceUniverse{sample.simulation, sample.seed, {}});
-        if (!fresh) continue;
-        for (std::size_t p = 0; p < manifest.spec.parameters.size(); ++p)
-          place->second.parameters.emplace(manifest.spec.parameters.names[p], sample.parameters[p]);
-        for (std::size_t s = 0; s < manifest.spec.settings.size(); ++s) {
-          const SettingColumn& column = manifest.spec.settings[s];
-          place->second.settings.emplace(column.name, column.fact_of(sample.settings[s]));
-        }
+  for (const SplitReader& split : splits) {
+    for (std::uint32_t i = 0; i < split.size(); ++i) {
+      const Sample& sample = split.sample(i);
+      const auto [place, fresh] =
+          found.try_emplace(sample.simulation, SourceUniverse{sample.simulation, sample.seed, {}});
+      if (!fresh) continue;
+      for (std::size_t p = 0; p < manifest.spec.parameters.size(); ++p)
+        place->second.parameters.emplace(manifest.spec.parameters.names[p], sample.parameters[p]);
+      for (std::size_t s = 0; s < manifest.spec.settings.size(); ++s) {
+        const SettingColumn& column = manifest.spec.settings[s];
+        place->second.settings.emplace(column.name, column.fact_of(sample.settings[s]));
       }
     }
   }
@@ -68,10 +64,24 @@ std::vector<SourceUniverse> universes_of(const std::filesystem::path& directory,
 
 }  // namespace
 
-DatasetSource::DatasetSource(std::filesystem::path directory, DatasetManifest manifest)
-    : UniverseSource(facts_of(directory, manifest), universes_of(directory, manifest)),
-      directory_(std::move(directory)),
-      manifest_(std::move(manifest)) {}
+DatasetSource::DatasetSource(const std::filesystem::path& directory, const DatasetManifest& manifest)
+    : DatasetSource(directory, manifest,
+                    {SplitReader(directory, manifest, Split::train),
+                     SplitReader(directory, manifest, Split::validation),
+                     SplitReader(directory, manifest, Split::test)}) {}
+
+DatasetSource::DatasetSource(const std::filesystem::path& directory, const DatasetManifest& manifest,
+                             std::array<SplitReader, 3> splits)
+    : UniverseSource(facts_of(directory, manifest), universes_of(manifest, splits)),
+      manifest_(manifest),
+      splits_(std::move(splits)) {
+  for (std::size_t s = 0; s < splits_.size(); ++s) {
+    for (std::uint32_t i = 0; i < splits_[s].size(); ++i) {
+      const Sample& sample = splits_[s].sample(i);
+      places_[{sample.simulation, sample.subvolume}] = {s, i};
+    }
+  }
+}
 
 void DatasetSource::ensure_there(std::span<const double> redshifts, int cuts, int rolls) const {
   ensure(std::ranges::equal(redshifts, manifest_.spec.redshifts), Fault::config,
@@ -86,25 +96,12 @@ void DatasetSource::ensure_there(std::span<const double> redshifts, int cuts, in
 
 double DatasetSource::particles(double) { return manifest_.spec.mean_count * std::pow(common().grid, 3); }
 
-void DatasetSource::check(const core::Communicator& comm, const core::Log&, std::span<const std::size_t>,
-                          std::span<const double>, double) {
-  comm.agree([&] {
-    for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
-      splits_[s].emplace(directory_, manifest_, static_cast<Split>(s), comm.rank(), comm.size());
-      for (std::uint32_t i = 0; i < splits_[s]->size(); ++i) {
-        const Sample& sample = splits_[s]->sample(i);
-        places_[{sample.simulation, sample.subvolume}] = {s, i};
-      }
-    }
-  });
-}
-
 void DatasetSource::read(std::size_t universe, const SourceCut& cut, std::span<const double>,
                          std::span<std::uint16_t> counts) {
   const auto found = places_.find({universes()[universe].simulation, cut.subvolume});
   ensure(found != places_.end(), Fault::format, "{} has no sub-volume {} of simulation {}: write it again.",
          common().name, cut.subvolume, universes()[universe].simulation);
-  splits_[found->second.first]->read(found->second.second, counts);
+  splits_[found->second.first].read(found->second.second, counts);
 }
 
 }  // namespace cosmo::dataset

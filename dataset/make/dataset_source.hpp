@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "dataset/load/split_reader.hpp"
@@ -15,20 +14,21 @@ namespace cosmo::dataset {
 /// Samples are compared with their checksums as they are read.
 class DatasetSource : public UniverseSource {
  public:
-  DatasetSource(std::filesystem::path directory, DatasetManifest manifest);
+  /// Opens and checks every shard.
+  DatasetSource(const std::filesystem::path& directory, const DatasetManifest& manifest);
 
   const core::Manifest& manifest() const override { return manifest_.base; }
   void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const override;
   double particles(double redshift) override;
-  void check(const core::Communicator& comm, const core::Log& log, std::span<const std::size_t> universes,
-             std::span<const double> redshifts, double particles) override;
   void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
             std::span<std::uint16_t> counts) override;
 
  private:
-  std::filesystem::path directory_;
+  DatasetSource(const std::filesystem::path& directory, const DatasetManifest& manifest,
+                std::array<SplitReader, 3> splits);
+
   DatasetManifest manifest_;
-  std::array<std::optional<SplitReader>, 3> splits_ = {};  ///< after check()
+  std::array<SplitReader, 3> splits_;
   /// The split and the number in it of each (simulation, sub-volume).
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::pair<std::size_t, std::uint32_t>> places_ = {};
 };

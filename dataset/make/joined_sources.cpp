@@ -167,14 +167,6 @@ core::ParameterSpace JoinedSources::parameters() const {
   return space;
 }
 
-bool JoinedSources::ranges_differ() const {
-  const core::ParameterSpace& own = first().parameters;
-  return std::ranges::any_of(sources_, [&](const auto& source) {
-    const core::ParameterSpace& other = source->common().parameters;
-    return other.names != own.names || other.low != own.low || other.high != own.high;
-  });
-}
-
 core::Facts JoinedSources::facts() const {
   core::Facts all = first().facts;
   for (std::size_t s = 1; s < sources_.size(); ++s)

@@ -46,8 +46,6 @@ class JoinedSources {
   /// The parameters that vary, from the smallest to the largest value over all sources. Throws Error{config} for a universe
   /// that does not state one of them.
   core::ParameterSpace parameters() const;
-  /// Whether the sources have different ranges, so that labels are not flat over the whole.
-  bool ranges_differ() const;
   /// What is known of the universes of all sources.
   core::Facts facts() const;
   /// The settings that differ, but for `labels`; with several sources also "input", the number of a universe's source.

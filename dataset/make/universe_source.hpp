@@ -68,10 +68,10 @@ class UniverseSource {
   virtual void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const = 0;
   /// Particles in the whole box, the same for all universes; for a dataset the mean. Throws as reading does.
   virtual double particles(double redshift) = 0;
-  /// Compares the counts of these universes with the source's manifest. Collective; throws the same error on every rank.
-  virtual void check(const core::Communicator& comm, const core::Log& log,
-                     std::span<const std::size_t> universes, std::span<const double> redshifts,
-                     double particles) = 0;
+  /// Compares the counts of these universes with the source's manifest, if that has not been done; `particles`: those of each. Collective; throws the same
+  /// error on every rank.
+  virtual void check(const core::Communicator&, const core::Log&, std::span<const std::size_t>,
+                     std::span<const double>, double) {}
   /// Reads the counts (C, n, n, n) of a universe.
   virtual void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
                     std::span<std::uint16_t> counts) = 0;

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/memory.hpp"
+#include "core/run/directory_list.hpp"
 #include "core/run/stage.hpp"
 #include "dataset/make/shard_plan.hpp"
 #include "dataset/make/shard_suite.hpp"
@@ -126,24 +127,6 @@ KeptSplit read_kept(const core::Options& options) {
   return kept;
 }
 
-/// The directories of --input.
-std::vector<std::string> read_inputs(const core::Options& options) {
-  std::vector<std::string> directories;
-  for (const std::string_view directory : core::cells_of(options.text("input"), ',')) {
-    core::ensure(!directory.empty(), core::Fault::usage,
-                 "Option --input is '{}': give directories with commas between them.", options.text("input"));
-    directories.emplace_back(directory);
-  }
-  return directories;
-}
-
-/// Opens the inputs: --input whole, if that is a directory, or else its parts.
-JoinedSources open_inputs(const core::Options& options) {
-  if (std::filesystem::is_directory(options.text("input")))
-    return JoinedSources::open({options.text("input")});
-  return JoinedSources::open(read_inputs(options));
-}
-
 ShardSettings read_settings(const core::Options& options, const JoinedSources& sources) {
   constexpr std::int64_t kMost = 1 << 20;
   const auto simulations = static_cast<std::int64_t>(sources.together().size());
@@ -185,7 +168,7 @@ class ShardStage : public core::Stage {
  public:
   explicit ShardStage(const core::Invocation& invocation) : Stage(invocation) {
     run.comm.agree([&] {
-      sources_.emplace(open_inputs(run.options));
+      sources_.emplace(JoinedSources::open(core::directory_list(run.options.text("input"), "input")));
       settings_ = read_settings(run.options, *sources_);
       plan_ = plan_shards(*sources_, settings_);
       if (sources_->size() > 1) sources_->ensure_equal_particles(settings_.redshifts.front());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/run/directory_list.hpp"
 
 namespace cosmo::nn {
 
@@ -10,18 +11,10 @@ namespace fs = std::filesystem;
 using core::ensure, core::Fault;
 
 std::vector<std::string> model_directories(const std::string& list) {
-  std::error_code error;
-  if (fs::is_directory(list, error)) return {list};
-  std::vector<std::string> directories;
-  for (std::size_t first = 0; first <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', first), list.size());
-    directories.push_back(list.substr(first, comma - first));
-    ensure(!directories.back().empty(), Fault::usage,
-           "Option --model {} has an empty name: give directories.", list);
-    ensure(std::ranges::count(directories, directories.back()) == 1, Fault::usage,
-           "Option --model names {} twice: give each directory once.", directories.back());
-    first = comma + 1;
-  }
+  std::vector<std::string> directories = core::directory_list(list, "model");
+  for (const std::string& directory : directories)
+    ensure(std::ranges::count(directories, directory) == 1, Fault::usage,
+           "Option --model names {} twice: give each directory once.", directory);
   return directories;
 }
 

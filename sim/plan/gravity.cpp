@@ -18,8 +18,8 @@ void Gravity::check(const core::Cosmology& cosmology, const Box& box, int ranks)
          mesh_per_side, box.particles_per_side, kMostPerCell);
   ensure(steps >= 1 && steps <= 10000, Fault::config, "--steps is {}: choose a value between 1 and 10000.",
          steps);
-  ensure(z_initial > 0 && z_initial <= 999, Fault::config,
-         "--z-initial is {}: choose a value above 0 and up to 999.", z_initial);
+  ensure(z_initial > 0 && z_initial <= kEarliestStart, Fault::config,
+         "--z-initial is {}: choose a value above 0 and up to {}.", z_initial, kEarliestStart);
   find_force_kernel(force_kernel);
   find_integrator(integrator);
 }

@@ -10,6 +10,8 @@
 
 namespace cosmo::sim {
 
+inline constexpr double kEarliestStart = 999;  ///< limit of z_initial
+
 /// How a universe expands and how its particles move.
 struct Gravity {
   int mesh_per_side = 256;  ///< cells of the force mesh; 2 to 3 times the particles resolve best

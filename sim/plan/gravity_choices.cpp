@@ -167,10 +167,9 @@ GravityChoices GravityChoices::read(const core::Options& options, const Box& box
   choices.integrator = read_names(options, "integrator", core::names_in(kIntegrators));
   choices.steps = read_whole_numbers(options, "steps", 1, 10'000);
   choices.z_initial = read_numbers(options, "z-initial");
-  constexpr double kMostRedshift = 999;
   for (const double z : choices.z_initial.values())
-    ensure(z > 0 && z <= kMostRedshift, Fault::config, "--z-initial is {}: choose {} above 0 and up to {}.",
-           options.text("z-initial"), choices.z_initial.vary() ? "values" : "a value", kMostRedshift);
+    ensure(z > 0 && z <= kEarliestStart, Fault::config, "--z-initial is {}: choose {} above 0 and up to {}.",
+           options.text("z-initial"), choices.z_initial.vary() ? "values" : "a value", kEarliestStart);
   choices.radiation = options.flag("radiation");
   if (options.given("gradient-descent")) choices.descent = read_descents(options);
   return choices;
@@ -185,7 +184,9 @@ bool GravityChoices::can_be_fitted(double box_size, const Box& box, const Fittin
   const auto includes = [](const auto& choices, const auto& value) {
     return std::ranges::find(choices.values(), value) != choices.values().end();
   };
-  if (!includes(integrator, "cola") || !includes(z_initial, 9.0) || z_initial.is_range()) return false;
+  if (!includes(integrator, "cola") || !includes(z_initial, 9.0) || z_initial.is_range() ||
+      fitting.redshifts != std::vector{0.0})
+    return false;
   const auto all = [](const Choices<int>& choices) {
     std::vector<int> values = choices.values();
     for (int value = values.front() + 1; choices.is_range() && value < values.back(); ++value)
@@ -202,7 +203,7 @@ bool GravityChoices::can_be_fitted(double box_size, const Box& box, const Fittin
         return has_fit(kernel, fitting.lpt_order, box_size / box.particles_per_side, box_size / cells,
                        number);
       };
-      if (std::ranges::any_of(numbers_of_steps, fitted)) return fitting.redshifts == std::vector{0.0};
+      if (std::ranges::any_of(numbers_of_steps, fitted)) return true;
     }
   }
   return false;

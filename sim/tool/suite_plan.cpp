@@ -146,9 +146,9 @@ std::uint64_t memory_of(const Plan& plan, int ranks, int threads) {
 }
 
 double cost_of(const Plan& plan, const core::SimulationRecord& universe) {
-  SimulationConfig common = plan.config;
-  common.gravity = {.mesh_per_side = common.box.particles_per_side};
-  return relative_cost(plan.config_of(universe.index)) / relative_cost(common);
+  const Box& box = plan.config.box;
+  const Gravity common{.mesh_per_side = box.particles_per_side};
+  return relative_cost(box, plan.drawn.of(universe.index)) / relative_cost(box, common);
 }
 
 std::uint64_t disk_of(const Plan& plan, std::span<const core::SimulationRecord> universes) {
