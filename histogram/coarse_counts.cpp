@@ -47,7 +47,7 @@ void read_coarse(const CountFile& file, int factor, const std::array<int, 3>& or
     core::ensure(
         most <= kMost, core::Fault::numeric,
         "{} has {} particles in a voxel of a grid of {} per side, more than {}: choose a finer --grid.",
-        file.path().string(), most, coarse, kMost);
+        file.name(), most, coarse, kMost);
     std::ranges::copy(
         sums, counts.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * side * side));
   }

@@ -61,9 +61,7 @@ CountFileHeader read_header(const File& file, const Shape& shape, const std::str
 
 void write_counts(const core::Communicator& comm, const std::filesystem::path& path,
                   const CountFileHeader& header, const CountGrid& grid) {
-  const std::uint64_t sum = comm.sum(grid.sum());
-  ensure(sum == header.particles, Fault::numeric,
-         "{} of {} particles were counted: positions were lost before the count.", sum, header.particles);
+  ensure_all_counted(comm, grid, header.particles);
   const auto n = static_cast<hsize_t>(grid.spec().cells_per_side);
   const auto first = static_cast<hsize_t>(grid.slab().first);
   const auto planes = static_cast<hsize_t>(grid.slab().size());
@@ -78,12 +76,39 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
   comm.agree([&] { file.close(); });
 }
 
-CountFile::CountFile(const std::filesystem::path& path)
-    : path_(path),
-      file_(File::open(path)),
-      counts_(file_.dataset("counts")),
-      header_(read_header(file_, counts_.shape(), path.string())) {
-  counts_.require<std::uint16_t>(counts_.shape());
+CountFile::CountFile(const std::filesystem::path& path) : name_(path.string()) {
+  auto own = std::make_shared<Own>(Own{File::open(path), {}});
+  own->counts.emplace(own->file.dataset("counts"));
+  counts_ = std::shared_ptr<const Dataset>(own, &*own->counts);
+  header_ = read_header(own->file, counts_->shape(), name_);
+  counts_->require<std::uint16_t>(counts_->shape());
+}
+
+CountFile::CountFile(std::shared_ptr<const CountPack> pack, std::size_t row, double redshift)
+    : name_(fmt::format("{} row {}", pack->path().string(), row)), row_(row) {
+  const CountPackHeader& all = pack->header();
+  ensure(row < all.universes.size(), Fault::config, "{} has {} universes and no row {}: give one of these.",
+         pack->path().string(), all.universes.size(), row);
+  const PackedUniverse& one = all.universes[row];
+  counts_ = std::shared_ptr<const Dataset>(pack, &pack->counts(redshift));
+  header_ = {{.universe = one.universe,
+              .box_size = one.box_size,
+              .redshift = redshift,
+              .particles = all.particles,
+              .code_version = all.code_version,
+              .line_of_sight = all.line_of_sight},
+             all.cells_per_side};
+  core::check(header_, name_);
+}
+
+void CountFile::read_box(const std::array<std::ptrdiff_t, 3>& start,
+                         const std::array<std::ptrdiff_t, 3>& size, std::span<std::uint16_t> counts) const {
+  Shape from(start.begin(), start.end()), count(size.begin(), size.end());
+  if (row_) {
+    from.insert(from.begin(), *row_);
+    count.insert(count.begin(), 1);
+  }
+  counts_->read(from, count, counts);
 }
 
 void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const {
@@ -91,17 +116,13 @@ void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std:
   const std::ptrdiff_t side = cells, whole_y = std::min(side, n - origin[1]),
                        whole_z = std::min(side, n - origin[2]);
   std::vector<std::uint16_t> rows(static_cast<std::size_t>(side * n));  // whole rows, which are contiguous
-  const auto read_rows = [&](std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t size,
-                             std::span<std::uint16_t> into) {
-    counts_.read({static_cast<hsize_t>(x), static_cast<hsize_t>(y), 0},
-                 {1, static_cast<hsize_t>(size), static_cast<hsize_t>(n)}, into);
-  };
   auto to = counts.begin();
   for (std::ptrdiff_t i = 0; i < side; ++i) {
     const std::ptrdiff_t x = (origin[0] + i) % n;
     const std::span all(rows);
-    read_rows(x, origin[1], whole_y, all.first(static_cast<std::size_t>(whole_y * n)));
-    if (whole_y < side) read_rows(x, 0, side - whole_y, all.subspan(static_cast<std::size_t>(whole_y * n)));
+    read_box({x, origin[1], 0}, {1, whole_y, n}, all.first(static_cast<std::size_t>(whole_y * n)));
+    if (whole_y < side)
+      read_box({x, 0, 0}, {1, side - whole_y, n}, all.subspan(static_cast<std::size_t>(whole_y * n)));
     for (std::ptrdiff_t j = 0; j < side; ++j) {
       const auto row = rows.begin() + j * n;
       to = std::copy_n(row + origin[2], whole_z, to);
@@ -111,21 +132,20 @@ void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std:
 }
 
 void CountFile::read_planes(core::Slab planes, std::span<std::uint16_t> counts) const {
-  const hsize_t n = counts_.shape()[0];
-  counts_.read({static_cast<hsize_t>(planes.first), 0, 0}, {static_cast<hsize_t>(planes.size()), n, n},
-               counts);
+  const std::ptrdiff_t n = header_.cells_per_side;
+  read_box({planes.first, 0, 0}, {planes.size(), n, n}, counts);
 }
 
 void CountFile::check_sum() const {
-  const hsize_t n = counts_.shape()[0];
-  std::vector<std::uint16_t> plane(n * n);
+  const std::ptrdiff_t n = header_.cells_per_side;
+  std::vector<std::uint16_t> plane(static_cast<std::size_t>(n * n));
   std::uint64_t sum = 0;
-  for (hsize_t i = 0; i < n; ++i) {
-    counts_.read({i, 0, 0}, {1, n, n}, std::span(plane));
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    read_box({i, 0, 0}, {1, n, n}, plane);
     sum = std::accumulate(plane.begin(), plane.end(), sum);
   }
   ensure(sum == header_.particles, Fault::format,
-         "{} holds {} particles and records {}: run the simulation again with --force.", path_.string(), sum,
+         "{} holds {} particles and records {}: run the simulation again with --force.", name_, sum,
          header_.particles);
 }
 

@@ -16,8 +16,11 @@
 // Equal counts give equal bytes, whatever the number of ranks.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +28,7 @@
 #include "core/hdf5/hdf5.hpp"
 #include "core/universe/universe.hpp"
 #include "histogram/count_grid.hpp"
+#include "histogram/count_pack.hpp"
 
 namespace cosmo::histogram {
 
@@ -42,14 +46,16 @@ struct CountFileHeader : core::OutputHeader {
 void write_counts(const core::Communicator& comm, const std::filesystem::path& path,
                   const CountFileHeader& header, const CountGrid& grid);
 
-/// A count file open for reading by this rank alone; move-only.
+/// The counts of one universe at one redshift, open for reading by this rank alone: a count file, or a row of a pack; move-only.
 class CountFile {
  public:
   /// Throws Error{io} if the file is missing, Error{format} if it is not a count file of version 1 or if
   /// core::check() fails.
   explicit CountFile(const std::filesystem::path& path);
+  /// Throws Error{config} if the pack has no such row or redshift, Error{format} if core::check() fails.
+  CountFile(std::shared_ptr<const CountPack> pack, std::size_t row, double redshift);
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::string& name() const { return name_; }  ///< for messages: its path, and its row in a pack
   const CountFileHeader& header() const { return header_; }
   /// Reads the cube of `cells` voxels per side whose first voxel is `origin`, z fastest. The box is periodic:
   /// beyond its end the cube continues at its beginning.
@@ -60,9 +66,17 @@ class CountFile {
   void check_sum() const;
 
  private:
-  std::filesystem::path path_;
-  core::hdf5::File file_;
-  core::hdf5::Dataset counts_;
+  struct Own {
+    core::hdf5::File file;
+    std::optional<core::hdf5::Dataset> counts;
+  };
+
+  void read_box(const std::array<std::ptrdiff_t, 3>& start, const std::array<std::ptrdiff_t, 3>& size,
+                std::span<std::uint16_t> counts) const;
+
+  std::string name_;
+  std::optional<std::size_t> row_;
+  std::shared_ptr<const core::hdf5::Dataset> counts_;  ///< with its open file
   CountFileHeader header_;
 };
 

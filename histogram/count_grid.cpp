@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/error.hpp"
 #include "histogram/particle_counter.hpp"
 
 namespace cosmo::histogram {
@@ -27,6 +28,12 @@ std::uint64_t CountGrid::sum() const {
     total += std::accumulate(block.begin(), block.end(), std::uint32_t{0});
   }
   return total;
+}
+
+void ensure_all_counted(const core::Communicator& comm, const CountGrid& grid, std::uint64_t particles) {
+  const std::uint64_t sum = comm.sum(grid.sum());
+  core::ensure(sum == particles, core::Fault::numeric,
+               "{} of {} particles were counted: positions were lost before the count.", sum, particles);
 }
 
 CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,

@@ -33,6 +33,9 @@ class CountGrid {
   core::Buffer<std::uint16_t> counts_;
 };
 
+/// Throws Error{numeric} unless the counts of all ranks sum to `particles`. Collective.
+void ensure_all_counted(const core::Communicator& comm, const CountGrid& grid, std::uint64_t particles);
+
 /// Counts particles on a grid; rank r gets the planes core::slab_of(n, r, ranks).
 /// `positions` (particles, 3) [Mpc/h] are this rank's, anywhere in the box. Collective over comm.
 /// Throws and takes memory as ParticleCounter does.

@@ -27,7 +27,7 @@ std::string host_and_process() {
 
 int open_lock(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                           0666);  // less what the umask takes, so that a group can share the directory
+                          0666);  // less what the umask takes, so that a group can share the directory
   ensure(file >= 0, Fault::io, "{} cannot be opened to write ({}): {}.", path.string(), std::strerror(errno),
          errno == EACCES ? "ask its owner for permission to write it, or choose another --output"
                          : "remove what is in its place, or choose another --output");

@@ -82,16 +82,24 @@ void remove_leftovers(const fs::path& part) {
   }
 }
 
-void sync(const fs::path& path) {
+namespace {
+
+void flush(const fs::path& path, int (*flushed)(int)) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   ensure_written(file >= 0, path);
   bool synced = false;
   do {
-    synced = ::fsync(file) == 0;
+    synced = flushed(file) == 0;
   } while (!synced && errno == EINTR);
   ::close(file);
   ensure_written(synced, path);
 }
+
+}  // namespace
+
+void sync(const fs::path& path) { flush(path, &::fsync); }
+
+void sync_file_system(const fs::path& path) { flush(path, &::syncfs); }
 
 void publish_file(const fs::path& from, const fs::path& to) {
   sync(from);

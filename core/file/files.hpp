@@ -31,6 +31,9 @@ void remove_leftovers(const std::filesystem::path& part);
 /// Flushes the bytes of a file, or the entries of a directory, so that they survive a crash.
 void sync(const std::filesystem::path& path);
 
+/// Flushes all that was written to the file system of `path`.
+void sync_file_system(const std::filesystem::path& path);
+
 /// Gives a file its final name, replacing any file of that name, such that it survives a crash whole.
 void publish_file(const std::filesystem::path& from, const std::filesystem::path& to);
 

@@ -14,7 +14,7 @@ namespace cosmo::core {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 constexpr std::string_view kSpace = " \t\r\f\v";
 

@@ -19,7 +19,7 @@ struct TextLine {
 /// order mark is not part of its lines.
 class TextFile {
  public:
-  /// Throws Error{io} if it cannot be read, Error{format} if it is larger than 64 MiB, has a line of more
+  /// Throws Error{io} if it cannot be read, Error{format} if it is larger than 256 MiB, has a line of more
   /// than 64 KiB or is not text.
   explicit TextFile(const std::filesystem::path& path);
   TextFile(const TextFile&) = delete;

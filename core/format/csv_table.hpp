@@ -1,6 +1,6 @@
 #pragma once
 // Tables of comma-separated values that users write: a header of column names, then one line per row. Lines
-// that begin with # are comments. A file may have up to 64 MiB (core/file/text_file.hpp).
+// that begin with # are comments. A file may have up to 256 MiB (core/file/text_file.hpp).
 
 #include <cstdint>
 #include <filesystem>

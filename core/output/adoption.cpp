@@ -126,8 +126,11 @@ bool is_sound(const Found& found, const Request& request) {
   try {
     const Manifest manifest = parse_manifest(found.record, found.directory / kManifestName, request.stage);
     request.check(manifest);
-    return !request.foreseen ||
-           (has_details(manifest, *request.foreseen) && covers(manifest.files, request.foreseen->files));
+    if (!request.foreseen) return true;
+    const Foreseen& foreseen = *request.foreseen;
+    const bool has_texts = std::ranges::all_of(
+        foreseen.texts, [&](const auto& text) { return manifest.find(text.first) != nullptr; });
+    return has_texts && has_details(manifest, foreseen) && covers(manifest.files, foreseen.files);
   } catch (const Error&) {
     return false;
   }

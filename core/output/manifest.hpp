@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ struct Foreseen {
   /// What earlier versions recorded of the same output, if that was not the same: each maps `details` as the one before it left
   /// them, the first those of this version, to those of an earlier one.
   std::vector<Json (*)(Json details)> earlier = {};
+  /// Files that follow from the request alone, and are written with the manifest once all others are there.
+  std::map<std::string, std::function<std::string()>> texts = {};
 };
 
 struct Manifest;

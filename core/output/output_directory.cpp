@@ -213,18 +213,39 @@ fs::path OutputDirectory::part_path(const std::string& relative) const {
   return path_ / (relative + ".part");
 }
 
-fs::path OutputDirectory::part(const std::string& relative) const {
-  const fs::path path = part_path(relative), whole = path_ / relative;
+/// Creates the folder of a file of this output, and removes what a killed run left there. Returns the file's path.
+fs::path OutputDirectory::make_place(const std::string& relative) const {
+  const fs::path whole = path_ / relative;
   ensure(is_reached_inside(path_, relative), Fault::io,
          "{} is reached through a link, and nothing is written outside of --output: remove the link.",
          whole.string());
-  make_directory(path.parent_path());
-  remove_leftovers(path);
+  make_directory(whole.parent_path());
+  remove_leftovers(part_path(relative));
   ensure(!fs::is_directory(whole), Fault::io, "{} is a directory, where a file is to be written: remove it.",
          whole.string());
+  return whole;
+}
+
+fs::path OutputDirectory::part(const std::string& relative) const {
+  make_place(relative);
+  fs::path path = part_path(relative);
   const std::lock_guard lock(parts_.mutex);
   parts_.paths.insert(path);
   return path;
+}
+
+FileRecord OutputDirectory::link(const fs::path& from, const FileRecord& file) const {
+  check_content(from, file);
+  const fs::path to = make_place(file.path);
+  remove_file(to);
+  std::error_code error;
+  fs::create_hard_link(fs::canonical(from / file.path), to, error);
+  if (!error) return file;
+  error.clear();
+  fs::copy_file(from / file.path, part(file.path), error);
+  ensure(!error, Fault::io, "{} can be neither linked nor copied to {} ({}): check permissions and space.",
+         (from / file.path).string(), to.string(), error.message());
+  return seal(file.path);
 }
 
 OutputDirectory::Parts::~Parts() {
@@ -302,8 +323,6 @@ void OutputDirectory::retire(const std::string& relative) {
 void OutputDirectory::finish(const std::string& tool, const Json& details, const Json& run_facts) {
   manifest_.tool = tool;
   manifest_.details = details;
-  std::sort(manifest_.files.begin(), manifest_.files.end(),
-            [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
   comm_.agree([&] {
     if (!comm_.is_root()) return;
     const FileLock guard = journal_lock();
@@ -321,8 +340,6 @@ bool OutputDirectory::finish_if_all(const std::string& tool, const Json& run_fac
     if (!comm_.is_root()) return;
     const FileLock guard = journal_lock();
     learn_from_others();
-    std::sort(manifest_.files.begin(), manifest_.files.end(),
-              [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
     const bool published = !journal_.exists();  // by another process
     if (all_there() && !published) publish(run_facts);
   });
@@ -330,8 +347,17 @@ bool OutputDirectory::finish_if_all(const std::string& tool, const Json& run_fac
   return all_there();
 }
 
-/// Replaces the journal with run.json and the manifest, and removes retired files, which a journal lists until they are gone.
+/// Writes the files that follow from the request, replaces the journal with run.json and the manifest, and removes retired
+/// files, which a journal lists until they are gone.
 void OutputDirectory::publish(const Json& run_facts) {
+  if (manifest_.request.foreseen) {
+    for (const auto& [relative, text] : manifest_.request.foreseen->texts) {
+      if (find(relative) != nullptr) continue;
+      write_text(part(relative), text());
+      manifest_.files.push_back(seal(relative));
+    }
+  }
+  std::ranges::sort(manifest_.files, {}, &FileRecord::path);
   Json facts = run_facts;
   facts["finished_unix_s"] = std::time(nullptr);
   write_text(part(kRunName), facts.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -80,6 +80,10 @@ class OutputDirectory {
   std::filesystem::path part(const std::string& relative) const;
   /// Publishes a file written at part(relative): hashes, syncs and renames it. Called by one rank.
   FileRecord seal(const std::string& relative) const;
+  /// Publishes a file of another output under its name there: a link to it, or a copy on another disk. A link survives a crash of the
+  /// machine after sync_file_system(). Called by one rank. Throws Error{format} if its content is not what `file` records,
+  /// Error{io} if it can be neither linked nor copied.
+  FileRecord link(const std::filesystem::path& from, const FileRecord& file) const;
   /// Records published files; every rank passes its own and receives all. Collective.
   void record(std::span<const FileRecord> records);
   /// Writes one file from the root rank through `write(path of the .part file)`, and records it. Collective.
@@ -102,6 +106,7 @@ class OutputDirectory {
   void open(const Log& log, const Overwrite& overwrite, const Slice& slice);
   void share_state();
   FileLock journal_lock() const;
+  std::filesystem::path make_place(const std::string& relative) const;
   void refuse_inputs() const;
   Found found_here(Json record) const { return {path_, std::move(record)}; }
   Json read_manifest() const;

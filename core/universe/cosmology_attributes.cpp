@@ -7,15 +7,26 @@
 
 namespace cosmo::core {
 
-namespace {
-
 std::vector<std::string> parameter_names() {
   std::vector<std::string> names;
   for (const CosmologyParameter& row : kCosmologyParameters) names.emplace_back(row.name);
   return names;
 }
 
-}  // namespace
+Cosmology cosmology_of(std::span<const std::string> names, std::span<const double> values,
+                       const std::string& path) {
+  Cosmology cosmology;  // a parameter that an older version did not write has its default
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    const auto* row = find_cosmology_parameter(names[p]);
+    ensure(row != nullptr, Fault::format,
+           "{} has the parameter {} beside {}: read it with the version of the toolkit that wrote it.", path,
+           names[p], fmt::join(parameter_names(), ", "));
+    ensure(std::isfinite(values[p]), Fault::format, "{} has a {} of {}: restore the file.", path, names[p],
+           values[p]);
+    cosmology.*row->member = values[p];
+  }
+  return cosmology;
+}
 
 void write_cosmology(hdf5::File& file, const Cosmology& cosmology) {
   std::vector<double> values;
@@ -29,17 +40,7 @@ Cosmology read_cosmology(const hdf5::File& file, const std::string& path) {
   const std::vector<double> values = file.numbers_attribute("parameter_values");
   ensure(names.size() == values.size(), Fault::format,
          "{} has {} parameters and {} values: restore the file.", path, names.size(), values.size());
-  Cosmology cosmology;  // a parameter that an older version did not write has its default
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    const auto* row = find_cosmology_parameter(names[p]);
-    ensure(row != nullptr, Fault::format,
-           "{} has the parameter {} beside {}: read it with the version of the toolkit that wrote it.", path,
-           names[p], fmt::join(parameter_names(), ", "));
-    ensure(std::isfinite(values[p]), Fault::format, "{} has a {} of {}: restore the file.", path, names[p],
-           values[p]);
-    cosmology.*row->member = values[p];
-  }
-  return cosmology;
+  return cosmology_of(names, values, path);
 }
 
 void write_line_of_sight(hdf5::File& file, const LineOfSight& axis) {

@@ -2,13 +2,23 @@
 // The cosmological parameters as attributes of an HDF5 file: parameter_names, every row of
 // kCosmologyParameters, and parameter_values in the same order; and the line of sight of redshift space.
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/hdf5/hdf5.hpp"
 #include "core/universe/cosmology.hpp"
 #include "core/universe/universe.hpp"
 
 namespace cosmo::core {
+
+/// The names of all parameters, in the order of kCosmologyParameters.
+std::vector<std::string> parameter_names();
+
+/// The parameters of these names; others have their defaults. Throws Error{format} naming `path` for names that this version does
+/// not have and for values that are not finite.
+Cosmology cosmology_of(std::span<const std::string> names, std::span<const double> values,
+                       const std::string& path);
 
 void write_cosmology(hdf5::File& file, const Cosmology& cosmology);
 

@@ -1,10 +1,12 @@
 #include "core/universe/simulation_manifest.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/universe/universe_table.hpp"
 
 namespace cosmo::core {
 
@@ -99,6 +101,42 @@ void check_settings(const SimulationManifest& suite, const std::string& source) 
   }
 }
 
+/// Where the universes of a suite of packs are: all that a manifest states of them.
+Json packs_of(const SimulationManifest& suite) {
+  const SimulationRecord& first = suite.simulations.front();
+  Json redshifts = Json::array();
+  for (const SimulationOutput& output : first.outputs) redshifts.push_back(output.redshift);
+  return {{"universes", suite.simulations.size()},
+          {"universes_each", suite.pack},
+          {"table", kUniverseTableName},
+          {"redshifts", redshifts},
+          {"counts", !first.outputs.front().counts.empty()},
+          {"power_spectrum", !first.power_spectrum.empty()}};
+}
+
+/// Reads the universes of a suite of packs from their table.
+void read_packed(const Json& packs, const std::filesystem::path& directory, SimulationManifest& suite) {
+  const std::string source = (directory / kManifestName).string();
+  const std::string table = packs.at("table");
+  const FileRecord* record = suite.base.find(table);
+  suite.pack = packs.at("universes_each");
+  ensure(record != nullptr && suite.pack > 0, Fault::format,
+         "{} lists no table of its universes, or no universe in its packs: run cosmo-sim again with --force.",
+         source);
+  check_content(directory, *record);
+  suite.simulations = read_universe_table(directory / table);
+  ensure(suite.simulations.size() == packs.at("universes").get<std::size_t>(), Fault::format,
+         "{} has {} universes and {} another number: run cosmo-sim again with --force.",
+         (directory / table).string(), suite.simulations.size(), source);
+  const std::string saved = "saved";  // replaced by the path of the pack
+  for (SimulationRecord& universe : suite.simulations) {
+    for (const double redshift : packs.at("redshifts").get<std::vector<double>>())
+      universe.outputs.push_back({redshift, packs.at("counts").get<bool>() ? saved : "", ""});
+    if (packs.at("power_spectrum").get<bool>()) universe.power_spectrum = saved;
+    universe.pack(static_cast<std::size_t>(suite.pack));
+  }
+}
+
 /// The details as they were before suites had facts.
 Json without_facts(Json details) {
   details.erase(kFactsKey);
@@ -119,7 +157,17 @@ std::vector<std::string> SimulationRecord::files() const {
   for (const SimulationOutput& output : outputs) paths.push_back(output.snapshot);
   for (const std::string& table : {power_spectrum, correlation_function, bispectrum}) paths.push_back(table);
   std::erase(paths, "");
+  if (row) paths.resize(1);  // all are the pack
   return paths;
+}
+
+void SimulationRecord::pack(std::size_t size) {
+  row = index % size;
+  const std::string path = pack_name(index / size);
+  for (SimulationOutput& output : outputs) {
+    if (!output.counts.empty()) output.counts = path;
+  }
+  if (!power_spectrum.empty()) power_spectrum = path;
 }
 
 const std::string& SimulationRecord::counts(double redshift) const {
@@ -135,11 +183,16 @@ const std::string& SimulationRecord::counts(double redshift) const {
 
 std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }
 std::string snapshot_name(double redshift) { return fmt::format("snapshot_z{}.hdf5", redshift); }
+std::string pack_name(std::size_t pack) { return fmt::format("packs/pack-{:05}.h5", pack); }
 
 Json SimulationManifest::details() const {
-  Json list = Json::array();
-  for (const SimulationRecord& record : simulations) list.push_back(to_object(record));
-  Json details = {{"parameters", parameters}, {"grid", grid}, {"simulations", list}};
+  Json details = {{"parameters", parameters}, {"grid", grid}};
+  if (pack > 0) {
+    details["packs"] = packs_of(*this);
+  } else {
+    Json& list = details["simulations"] = Json::array();
+    for (const SimulationRecord& record : simulations) list.push_back(to_object(record));
+  }
   write_length(details, "box", box_size);
   if (!line_of_sight.empty()) details[kLineOfSightKey] = line_of_sight;
   if (twins > 1) details["twins"] = twins;
@@ -148,14 +201,22 @@ Json SimulationManifest::details() const {
 }
 
 Foreseen SimulationManifest::foreseen() const {
-  Foreseen foreseen{{}, details(), {&without_facts, &without_outputs}};
+  Foreseen foreseen{{}, details()};
+  if (pack > 0) {
+    const auto table = std::make_shared<const std::string>(universe_table(simulations));
+    foreseen.texts[kUniverseTableName] = [table] { return *table; };
+  } else {
+    foreseen.earlier = {&without_facts, &without_outputs};
+  }
   for (const SimulationRecord& record : simulations) {
+    if (record.row.value_or(0) > 0) continue;  // the pack is listed already
     for (std::string& file : record.files()) foreseen.files.push_back(std::move(file));
   }
   return foreseen;
 }
 
-SimulationManifest parse_simulation_manifest(Manifest base, const std::string& source) {
+SimulationManifest parse_simulation_manifest(Manifest base, const std::filesystem::path& directory) {
+  const std::string source = (directory / kManifestName).string();
   SimulationManifest suite;
   suite.base = std::move(base);
   const Json& json = suite.base.details;
@@ -167,7 +228,11 @@ SimulationManifest parse_simulation_manifest(Manifest base, const std::string& s
     check_line_of_sight(suite.line_of_sight, source);
     suite.facts = read_facts(json, source);
     suite.twins = json.value("twins", 1);
-    for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item, source));
+    if (json.contains("packs")) {
+      read_packed(json["packs"], directory, suite);
+    } else {
+      for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item, source));
+    }
   });
   check_settings(suite, source);
   std::set<std::string_view> listed;
@@ -183,8 +248,7 @@ SimulationManifest parse_simulation_manifest(Manifest base, const std::string& s
 }
 
 SimulationManifest load_simulation_manifest(const std::filesystem::path& directory) {
-  return parse_simulation_manifest(load_manifest(directory, "generate"),
-                                   (directory / kManifestName).string());
+  return parse_simulation_manifest(load_manifest(directory, "generate"), directory);
 }
 
 }  // namespace cosmo::core

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace cosmo::core {
 
 /// Files of a universe at one redshift: paths relative to the suite's directory, empty for what is not
-/// saved.
+/// saved. In a suite of packs the path of the pack.
 struct SimulationOutput {
   double redshift;
   std::string counts;
@@ -30,7 +31,10 @@ struct SimulationRecord {
   std::string correlation_function = {};  ///< the same of the correlation function
   std::string bispectrum = {};            ///< the same of the bispectrum
   Facts settings = {};                    ///< facts on this universe that are not true of all of the suite
+  std::optional<std::size_t> row = {};    ///< its place in its pack, if the suite has packs
 
+  /// Places its counts and its power spectrum in a pack of `size` universes.
+  void pack(std::size_t size);
   /// Every file of the universe: counts, snapshots, then the tables.
   std::vector<std::string> files() const;
   /// The counts at a redshift. If the suite has none, throws Error{config} with how to make them.
@@ -44,6 +48,9 @@ std::string snapshot_name(double redshift);
 inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
 inline constexpr const char* kCorrelationFunctionName = "correlation_function.csv";
 inline constexpr const char* kBispectrumName = "bispectrum.csv";
+/// Names of the files of a suite of packs: "packs/pack-00003.h5", and the table of its universes.
+std::string pack_name(std::size_t pack);
+inline constexpr const char* kUniverseTableName = "universes.csv";
 
 struct SimulationManifest {
   Manifest base;
@@ -54,6 +61,7 @@ struct SimulationManifest {
   LineOfSight line_of_sight = {};
   Facts facts = {};  ///< what is known of all its universes; empty in manifests of earlier versions
   int twins = 1;     ///< simulations in a row with the same seed and parameters
+  int pack = 0;      ///< universes in a file (histogram/count_pack.hpp); 0: each has files of its own
 
   /// The stage's own fields of manifest.json.
   Json details() const;
@@ -61,9 +69,9 @@ struct SimulationManifest {
   Foreseen foreseen() const;
 };
 
-/// Parses and checks the suite that a manifest of stage "generate" describes. Throws Error{format} naming
-/// `source`.
-SimulationManifest parse_simulation_manifest(Manifest base, const std::string& source);
+/// Parses and checks the suite that the manifest of a directory, of stage "generate", describes. Reads the table of universes if
+/// they are in packs. Throws Error{format} naming the file.
+SimulationManifest parse_simulation_manifest(Manifest base, const std::filesystem::path& directory);
 
 /// Throws as load_manifest does.
 SimulationManifest load_simulation_manifest(const std::filesystem::path& directory);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/parallel/parallel.hpp"
@@ -75,36 +78,66 @@ void SuiteSource::ensure_there(std::span<const double> redshifts, int, int) cons
   }
 }
 
+CountFile SuiteSource::counts_of(const SimulationRecord& record, double redshift) {
+  const std::filesystem::path path = directory_ / record.counts(redshift);
+  return record.row ? CountFile(packs_.open(path), *record.row, redshift) : CountFile(path);
+}
+
+/// Compares the content of the universes' files with the manifest.
+void SuiteSource::check_files(std::span<const std::size_t> universes,
+                              std::span<const double> redshifts) const {
+  std::set<std::string_view> files;  // packs are those of many
+  for (const std::size_t universe : universes) {
+    for (const double redshift : redshifts) files.insert(manifest_.simulations[universe].counts(redshift));
+  }
+  for (const std::string_view file : files) core::check_content(directory_, *manifest_.base.find(file));
+}
+
 double SuiteSource::particles(double redshift) {
-  const std::string& path = manifest_.simulations.front().counts(redshift);
-  core::check_content(directory_, *manifest_.base.find(path));
-  return static_cast<double>(CountFile(directory_ / path).header().particles);
+  const std::size_t first = 0;
+  check_files(std::span(&first, 1), std::span(&redshift, 1));
+  return static_cast<double>(counts_of(manifest_.simulations.front(), redshift).header().particles);
 }
 
 void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
                         std::span<const std::size_t> universes, std::span<const double> redshifts,
                         double particles) {
   std::mutex hdf5;
-  const auto check = [&](const SimulationRecord& record, double redshift) {
-    const std::string& path = record.counts(redshift);
-    core::check_content(directory_, *manifest_.base.find(path));
+  const auto check = [&](std::span<const std::size_t> unit) {
+    check_files(unit, redshifts);
     const std::lock_guard lock(hdf5);
-    check_header(CountFile(directory_ / path).header(), record, redshift, directory_, manifest_, particles);
+    for (const std::size_t universe : unit) {
+      const SimulationRecord& record = manifest_.simulations[universe];
+      for (const double redshift : redshifts)
+        check_header(counts_of(record, redshift).header(), record, redshift, directory_, manifest_,
+                     particles);
+    }
   };
-  const auto batch = static_cast<std::size_t>(core::thread_count());  // one file per thread
-  std::size_t left = universes.size();
+  const auto pack_of = [&](std::size_t universe) {
+    return universe / static_cast<std::size_t>(std::max(manifest_.pack, 1));
+  };
+  std::vector<std::span<const std::size_t>> units;  // universes that share their files
+  for (std::span<const std::size_t> left = universes; !left.empty();) {
+    const auto end = std::ranges::find_if(
+        left, [&](std::size_t universe) { return pack_of(universe) != pack_of(left.front()); });
+    units.push_back(left.first(static_cast<std::size_t>(end - left.begin())));
+    left = left.subspan(units.back().size());
+  }
+  const auto batch = static_cast<std::size_t>(core::thread_count());  // one unit per thread
+  std::span<const std::span<const std::size_t>> left = units;
   core::Progress progress(log, "simulations checked", static_cast<std::int64_t>(universes.size()));
   core::in_rounds(
-      comm, (universes.size() + batch - 1) / batch,
+      comm, (units.size() + batch - 1) / batch,
       [&](std::size_t b) {
-        const auto mine = universes.subspan(b * batch);
-        core::in_threads(std::min(batch, mine.size()), [&](std::size_t i, std::size_t) {
-          for (const double redshift : redshifts) check(manifest_.simulations[mine[i]], redshift);
-        });
+        const auto mine = std::span(units).subspan(b * batch);
+        core::in_threads(std::min(batch, mine.size()), [&](std::size_t i, std::size_t) { check(mine[i]); });
       },
       [&](std::size_t batches) {
-        const std::size_t checked = std::min(left, batches * batch);
-        left -= checked;
+        std::size_t checked = 0;
+        for (std::size_t done = std::min(left.size(), batches * batch); done > 0; --done) {
+          checked += left.front().size();
+          left = left.subspan(1);
+        }
         progress.advance(static_cast<std::int64_t>(checked));
       });
 }
@@ -114,15 +147,14 @@ void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<con
   const SimulationRecord& record = manifest_.simulations[universe];
   const std::size_t channel = counts.size() / redshifts.size();
   for (const double redshift : redshifts) {
-    histogram::read_coarse(CountFile(directory_ / record.counts(redshift)), manifest_.grid / cut.grid,
-                           cut.origin, cut.cells, counts.first(channel));
+    histogram::read_coarse(counts_of(record, redshift), manifest_.grid / cut.grid, cut.origin, cut.cells,
+                           counts.first(channel));
     counts = counts.subspan(channel);
   }
 }
 
 void SuiteSource::check_sum(std::size_t universe, std::span<const double> redshifts) {
-  for (const double redshift : redshifts)
-    CountFile(directory_ / manifest_.simulations[universe].counts(redshift)).check_sum();
+  for (const double redshift : redshifts) counts_of(manifest_.simulations[universe], redshift).check_sum();
 }
 
 }  // namespace cosmo::dataset

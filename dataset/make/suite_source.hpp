@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include "core/universe/simulation_manifest.hpp"
 #include "dataset/make/universe_source.hpp"
+#include "histogram/count_file.hpp"
+#include "histogram/count_pack.hpp"
 
 namespace cosmo::dataset {
 
@@ -22,8 +27,12 @@ class SuiteSource : public UniverseSource {
   void check_sum(std::size_t universe, std::span<const double> redshifts) override;
 
  private:
+  histogram::CountFile counts_of(const core::SimulationRecord& record, double redshift);
+  void check_files(std::span<const std::size_t> universes, std::span<const double> redshifts) const;
+
   std::filesystem::path directory_;
   core::SimulationManifest manifest_;
+  histogram::OpenPacks packs_;
 };
 
 }  // namespace cosmo::dataset

@@ -67,17 +67,19 @@ int cells_of(const nn::ModelManifest& model, double voxels, const std::string& p
   return static_cast<int>(cells);
 }
 
-/// Opens counts files whose content is known to be theirs.
-OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::path>& paths) {
-  ensure(paths.size() == model.input.redshifts.size(), Fault::config,
-         "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
-         paths.front().string(), fmt::join(model.input.redshifts, ", "));
-  std::vector<histogram::CountFile> files;
+/// Throws Error{format} unless these files have the content that a manifest lists, if one does.
+void compare_with_manifest(const UniverseSource& source, const std::vector<fs::path>& files) {
+  for (const core::FileRecord& record : source.records) core::check_content(source.suite, record);
+  if (!source.records.empty()) return;
+  for (const fs::path& file : files) core::check_in_suite(file);
+}
+
+/// Takes counts whose content is known to be theirs.
+OpenUniverse take_counts(const nn::ModelManifest& model, std::vector<histogram::CountFile> files) {
   std::vector<double> redshifts;
-  OpenUniverse universe{std::vector<histogram::CountFile>(), paths.front().string(), 0, 1, {}, {}};
-  for (std::size_t c = 0; c < paths.size(); ++c) {
-    const std::string path = paths[c].string();
-    histogram::CountFile file(path);
+  OpenUniverse universe{std::vector<histogram::CountFile>(), files.front().name(), 0, 1, {}, {}};
+  for (const histogram::CountFile& file : files) {
+    const std::string& path = file.name();
     const histogram::CountFileHeader& header = file.header();
     redshifts.push_back(header.redshift);
     model.input.ensure_space(header.line_of_sight, path);
@@ -86,18 +88,38 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
     const int factor = std::max(1, static_cast<int>(std::round(trained.value / cell)));
     model.input.ensure_voxel({cell * factor, trained.unit}, path);
     const int cells = cells_of(model, static_cast<double>(header.cells_per_side) / factor, path);
-    ensure(c == 0 || cells == universe.cells, Fault::format,
+    ensure(universe.cells == 0 || cells == universe.cells, Fault::format,
            "{} has {}³ voxels and {} has {}³: restore them.", path, cells, universe.path, universe.cells);
     universe.cells = cells;
     universe.factor = std::max(universe.factor, factor);
     if (header.universe.seed != 0)
       universe.seed = header.universe.seed;  // 0 stands for a snapshot without a seed
-    files.push_back(std::move(file));
   }
   model.input.ensure_redshifts(redshifts, universe.path);
-  universe.facts =
-      core::facts_of_file(paths.front(), core::facts_of(files.front().header(), model.input.voxel_size.unit));
+  universe.facts = core::facts_of(files.front().header(), model.input.voxel_size.unit);
   universe.content = std::move(files);
+  return universe;
+}
+
+/// Opens counts files whose content is known to be theirs.
+OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::path>& paths) {
+  ensure(paths.size() == model.input.redshifts.size(), Fault::config,
+         "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
+         paths.front().string(), fmt::join(model.input.redshifts, ", "));
+  OpenUniverse universe = take_counts(model, std::vector<histogram::CountFile>(paths.begin(), paths.end()));
+  universe.facts = core::facts_of_file(paths.front(), std::move(universe.facts));
+  return universe;
+}
+
+/// Opens the counts in a row of a pack.
+OpenUniverse open_row(const nn::ModelManifest& model, const UniverseSource& source, Compare compare) {
+  const auto pack = source.packs->open(source.path, [&] {
+    if (compare == Compare::content) compare_with_manifest(source, {source.path});
+  });
+  std::vector<histogram::CountFile> files;
+  for (const double redshift : model.input.redshifts) files.emplace_back(pack, source.element, redshift);
+  OpenUniverse universe = take_counts(model, std::move(files));
+  universe.facts = core::facts_of_file(source.path, std::move(universe.facts));
   return universe;
 }
 
@@ -208,12 +230,13 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log&, const nn::M
 
 }  // namespace
 
-bool holds_counts(const fs::path& path) {
+Held held_in(const fs::path& path) {
   const auto file = core::hdf5::File::open(path);
   const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
   ensure(schema != dataset::kShardSchema, Fault::config,
          "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
-  return schema == histogram::kCountSchema;
+  if (schema == histogram::kPackSchema) return Held::pack;
+  return schema == histogram::kCountSchema ? Held::counts : Held::particles;
 }
 
 std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManifest& model) {
@@ -277,17 +300,6 @@ std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int thr
   return array == nullptr ? 0 : 2 * array->file.memory_bytes(transform_of(model).kind);
 }
 
-namespace {
-
-/// Throws Error{format} unless these files have the content that a manifest lists, if one does.
-void compare_with_manifest(const UniverseSource& source, const std::vector<fs::path>& files) {
-  for (const core::FileRecord& record : source.records) core::check_content(source.suite, record);
-  if (!source.records.empty()) return;
-  for (const fs::path& file : files) core::check_in_suite(file);
-}
-
-}  // namespace
-
 OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source, Compare compare) {
   const fs::path& path = source.path;
   ensure(fs::exists(path), Fault::io,
@@ -296,6 +308,7 @@ OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource&
   ensure(transform_of(model).kind == dataset::VoxelKind::counts, Fault::config,
          "{} is not an .npy file and the model was trained on fields: give these in .npy files, or --data.",
          path.string());
+  if (source.packs != nullptr) return open_row(model, source, compare);
   std::vector<fs::path> files;
   for (const core::FileRecord& record : source.records) files.push_back(source.suite / record.path);
   if (files.empty() && fs::is_directory(path)) files = counts_in(path, model);
@@ -303,7 +316,7 @@ OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource&
   const bool single = files.empty();
   if (single) files = {path};
   if (compare == Compare::content) compare_with_manifest(source, files);
-  return single && !holds_counts(path) ? open_snapshot(model, source) : open_counts(model, files);
+  return single && held_in(path) != Held::counts ? open_snapshot(model, source) : open_counts(model, files);
 }
 
 UniverseCounts read_universe(const core::Log& log, const nn::ModelManifest& model, OpenUniverse universe) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,11 +27,12 @@ namespace cosmo::infer {
 struct UniverseSource {
   /// For counts, a counts file, or a directory with one for each redshift of the model (of a universe, or
   /// from cosmo-prep histogram). For particles, a snapshot in Gadget's HDF5 layout: its file, one of its files, or
-  /// their directory. For counts or a field, an .npy file of one universe or of many.
+  /// their directory. For counts or a field, an .npy file of one universe or of many. For counts, a pack.
   std::filesystem::path path;
   std::optional<core::Length> box = {};   ///< side of the box of a universe in an .npy file
   histogram::GadgetReading reading = {};  ///< how to read snapshots
-  std::size_t element = 0;                ///< number of the universe in an .npy file
+  std::size_t element = 0;                ///< number of the universe in an .npy file, or its row in a pack
+  std::shared_ptr<histogram::OpenPacks> packs = {};  ///< for a row of a pack, which these packs open
   /// For a universe of a suite whose manifest has been read: the suite's directory, and its records of the universe's
   /// counts, one for each redshift of the model.
   std::filesystem::path suite = {};
@@ -85,8 +87,9 @@ enum class Compare { content, nothing };
 OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source,
                            Compare compare = Compare::content);
 
-/// Whether an HDF5 file holds counts rather than particles. Throws Error{config} for a shard of a dataset.
-bool holds_counts(const std::filesystem::path& path);
+/// What an HDF5 file holds. Throws Error{config} for a shard of a dataset.
+enum class Held { particles, counts, pack };
+Held held_in(const std::filesystem::path& path);
 
 /// The counts files of the model's redshifts in a directory; none if all are missing. Throws Error{config}
 /// if another is.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -104,7 +105,7 @@ class Lister {
            "{} holds both .npy and HDF5 files: give them one by one, or in directories of their own.",
            path.string());
     if (counts.size() > 1 && counts_in(path, model_).empty() &&
-        std::ranges::all_of(counts, [](const fs::path& file) { return holds_counts(file); })) {
+        std::ranges::all_of(counts, [](const fs::path& file) { return held_in(file) == Held::counts; })) {
       std::ranges::sort(counts);
       for (const fs::path& file : counts) add_one(file);
       return;
@@ -122,6 +123,10 @@ class Lister {
     for (const core::SimulationRecord& record : suite.manifest.simulations) {
       UniverseSource universe = source(path);
       universe.suite = path;
+      if (record.row) {
+        add_row(universe, suite, record);
+        continue;
+      }
       for (const double redshift : model_.input.redshifts)
         universe.records.push_back(*suite.files.at(record.counts(redshift)));
       universe.path = path / fs::path(universe.records.front().path).parent_path();
@@ -129,11 +134,43 @@ class Lister {
     }
   }
 
+  /// A universe in a pack of a suite.
+  void add_row(UniverseSource universe, const Suite& suite, const core::SimulationRecord& record) {
+    const std::string& pack = record.counts(model_.input.redshifts.front());
+    universe.path = universe.suite / pack;
+    universe.element = *record.row;
+    universe.packs = packs_;
+    universe.records = {*suite.files.at(pack)};
+    const std::string name = fmt::format("{} {}", universe.suite.string(), record.index);
+    list.universes.push_back({std::move(universe), name, record.universe});
+  }
+
+  /// Each universe of a pack, whose suite may be elsewhere.
+  void add_pack(const fs::path& path) {
+    const fs::path file = fs::absolute(path).lexically_normal(), root = file.parent_path().parent_path();
+    const Suite* suite = suite_at(root);
+    const std::string inside = file.lexically_relative(root).generic_string();
+    const bool listed = suite != nullptr && suite->files.contains(inside);
+    if (listed) core::check_content(root, *suite->files.at(inside));
+    const auto pack = packs_->open(path);
+    list.files.push_back(path);
+    for (std::size_t row = 0; row < pack->header().universes.size(); ++row) {
+      UniverseSource universe = source(path);
+      universe.element = row;
+      universe.packs = packs_;
+      const std::string name = fmt::format("{} {}", path.string(), row);
+      const auto known = listed ? std::optional(pack->header().universes[row].universe) : std::nullopt;
+      list.universes.push_back({std::move(universe), name, known});
+    }
+  }
+
   /// A file, or the directory of a universe.
   void add_one(const fs::path& path) {
+    std::error_code error;
+    if (path.extension() == ".h5" && fs::is_regular_file(path, error) && held_in(path) == Held::pack)
+      return add_pack(path);
     list.universes.push_back({source(path), path.string()});
     recognise(list.universes.back());
-    std::error_code error;
     if (!fs::is_directory(path, error)) {
       list.files.push_back(path);
       return;
@@ -174,7 +211,7 @@ class Lister {
     if (first && stage_in(root) == "generate") {
       const fs::path path = root / core::kManifestName;
       place->second.emplace(core::parse_simulation_manifest(
-          core::parse_manifest(core::read_json(path), path, "generate"), path.string()));
+          core::parse_manifest(core::read_json(path), path, "generate"), root));
     }
     return place->second ? &*place->second : nullptr;
   }
@@ -182,6 +219,7 @@ class Lister {
   const nn::ModelManifest& model_;
   const InputReading& reading_;
   std::map<fs::path, std::optional<Suite>> suites_;
+  std::shared_ptr<histogram::OpenPacks> packs_ = std::make_shared<histogram::OpenPacks>();
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ std::vector<std::string> input_names(const std::vector<std::string>& words);
 
 /// Lists the universes of these files and directories:
 ///   an .npy file             its universe, or each of many
+///   a pack of cosmo-sim      each of its universes
 ///   a suite of cosmo-sim     each of its universes, which must have counts at the model's redshifts
 ///   a directory              of .npy files, or of counts files under names of their own: those of each, in the order of
 ///                            their names; else one universe

@@ -45,6 +45,11 @@ def simulations(directory):
     """The universes of a suite that cosmo-sim generate, or histogram of a table, wrote: index, seed, all parameters, and settings that differ."""
     manifest = read_manifest(directory, "generate")
     with parsing(pathlib.Path(directory) / "manifest.json", "manifest"):
+        if "packs" in manifest:
+            table = _table(directory, "generate", manifest["packs"]["table"])
+            texts = table.select_dtypes("object").columns
+            table[texts] = table[texts].apply(lambda column: column.str.replace(";", ","))
+            return table.rename(columns=lambda name: name.removeprefix("setting_"))
         return pandas.DataFrame([{"index": row["index"], "seed": row["seed"], **row["parameters"], **row.get("settings", {})}
                                  for row in manifest["simulations"]])
 

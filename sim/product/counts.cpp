@@ -4,12 +4,15 @@
 #include "histogram/count_file.hpp"
 #include "histogram/count_grid.hpp"
 #include "histogram/particle_counter.hpp"
+#include "sim/product/pack.hpp"
 
 namespace cosmo::sim {
 
 void CountsMaker::see(const Output& output) {
   const core::GridSpec& voxels = files().voxels();
   const auto counts = histogram::count_particles(files().group(), voxels, output.particles.x());
+  if (files().pack() != nullptr)
+    return files().pack()->write_counts(*files().record().row, output.redshift, counts);
   const histogram::CountFileHeader header{files().header_of(output), voxels.cells_per_side};
   files().add(files().paths_of(output).counts,
               [&](const auto& part) { histogram::write_counts(files().group(), part, header, counts); });

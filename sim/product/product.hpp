@@ -55,6 +55,7 @@ struct Product {
   bool old = false;        ///< requests without it have its key, too, as those of the first version
   bool implied = false;    ///< made unless "no-" and its name is among those of --save
   bool on_voxels = false;  ///< has the voxels of --grid
+  bool in_packs = false;   ///< can be part of a pack of universes
   Contents needs = {};     ///< what outputs must have besides positions
   /// Enters its paths, which begin with `folder`, in a record that has the redshifts.
   void (*name_files)(core::SimulationRecord& record, const std::string& folder) = nullptr;

@@ -77,6 +77,10 @@ void Products::declare(core::Options& options) {
                           core::meanings_in(kProducts)),
               save_names());
   options.add("grid N", std::nullopt, "voxels per side of the counts [= particles / 2]");
+  options.begin_group("Universes");
+  options.add(
+      "pack N", std::nullopt,
+      "N universes share a file, packs/pack-00000.h5 and so on: for many small ones [a folder for each]");
   std::vector<std::string> usages = {"save both"};
   for (const char* table : kFormerTables) usages.push_back(fmt::format("{} on|off", table));
   options.add_former(usages, "save", "0.5", &with_former_names);
@@ -100,6 +104,14 @@ Products Products::read(const core::Options& options, const Box& box) {
   }
   core::ensure(!products.list.empty(), core::Fault::usage,
                "Option --save is '{}', which leaves nothing to write: add {}.", save, kProducts.front().name);
+  if (options.given("pack")) {
+    products.pack = static_cast<int>(options.integer("pack", 1, 1'000'000));
+    for (const Product* product : products.list)
+      core::ensure(
+          product->in_packs, core::Fault::config,
+          "--pack {} cannot hold the {} of --save: save counts and power-spectrum, or leave out --pack.",
+          products.pack, product->name);
+  }
   const int voxels = read_voxels(options, box);
   if (std::ranges::any_of(products.list, &Product::on_voxels)) products.voxels = voxels;
   return products;
@@ -128,6 +140,7 @@ void Products::identify(core::Json& config) const {
     if (made || row.old) config[std::string(row.key)] = made;
   }
   if (voxels > 0) config["grid"] = voxels;
+  if (pack > 0) config["pack"] = pack;
 }
 
 std::string Products::describe() const {
@@ -137,7 +150,8 @@ std::string Products::describe() const {
     std::ranges::replace(text, '-', ' ');
     texts.push_back(product->on_voxels ? fmt::format("{} on {}³ voxels", text, voxels) : text);
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  const std::string all = fmt::format("{}", fmt::join(texts, ", "));
+  return pack > 0 ? fmt::format("{}, {} universes in a file", all, pack) : all;
 }
 
 bool Products::has(std::string_view name) const {
@@ -153,6 +167,7 @@ Contents Products::contents() const {
 void Products::name_files(core::SimulationRecord& record) const {
   const std::string folder = fmt::format("sim-{:05}/", record.index);
   for (const Product* product : list) product->name_files(record, folder);
+  if (pack > 0) record.pack(static_cast<std::size_t>(pack));
 }
 
 std::uint64_t Products::disk_bytes(const SimulationConfig& config) const {

@@ -21,6 +21,7 @@ namespace cosmo::sim {
 struct Products {
   std::vector<const Product*> list;  ///< rows of kProducts, in its order
   int voxels = 0;                    ///< --grid, per side; 0 if nothing is on voxels
+  int pack = 0;                      ///< --pack: universes in a file; 0 if each has files of its own
 
   static void declare(core::Options& options);
   /// Throws Error{usage} or Error{config} naming the option.
@@ -34,7 +35,7 @@ struct Products {
   bool has(std::string_view name) const;
   /// What outputs must have besides positions.
   Contents contents() const;
-  /// Enters the paths of all files in a universe's record, which has the redshifts.
+  /// Enters the paths of all files in a universe's record, which has the redshifts, and its row in its pack.
   void name_files(core::SimulationRecord& record) const;
   /// Size of the files of one universe [bytes].
   std::uint64_t disk_bytes(const SimulationConfig& config) const;

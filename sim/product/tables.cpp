@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sim/product/pack.hpp"
+
 namespace cosmo::sim {
 
 namespace {
@@ -34,6 +36,7 @@ void PowerSpectrumMaker::finish() {
   table_.input.resize(bins);
   table_.initial.resize(bins);
   for (PowerTable::Output& output : table_.outputs) output.power.resize(bins);
+  if (files().pack() != nullptr) return files().pack()->write_power(*files().record().row, table_);
   files().add_text(files().record().power_spectrum, to_csv(table_));
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "core/output/output_directory.hpp"
@@ -12,13 +14,20 @@
 
 namespace cosmo::sim {
 
-/// Simulates the universe of `record` and publishes the products, whose paths that has. Returns this rank's part of the
-/// records for `output`. `step` is called after each time step. Collective over `group`, whose ranks all throw the same
-/// errors.
-std::vector<core::FileRecord> make_universe(const core::Communicator& group,
-                                            const core::OutputDirectory& output,
-                                            const SimulationConfig& config, const Products& products,
-                                            const core::SimulationRecord& record,
-                                            const std::function<void(const Step&)>& step);
+/// Functions called while universes are made.
+struct Watch {
+  std::function<void(const Step&)> step;                        ///< after each time step
+  std::function<void(const core::SimulationRecord&)> universe;  ///< after each universe
+};
+
+/// Simulates universes that share their files, those of a pack or one alone, and publishes the products, whose paths the records
+/// have. `config_of` is given their numbers in the suite. Returns this rank's part of the records for `output`. Collective over `group`, whose ranks
+/// all throw the same errors.
+std::vector<core::FileRecord> make_universes(const core::Communicator& group,
+                                             const core::OutputDirectory& output,
+                                             const std::function<SimulationConfig(std::size_t)>& config_of,
+                                             const Products& products,
+                                             std::span<const core::SimulationRecord> universes,
+                                             const Watch& watch);
 
 }  // namespace cosmo::sim

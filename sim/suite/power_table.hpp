@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/suite/table.hpp"
+
 namespace cosmo::sim {
 
 /// Power spectra in the same bins; all columns have the same number of rows.
@@ -30,6 +32,8 @@ struct PowerTable {
   std::vector<Output> outputs;      ///< in the order of their columns
 };
 
+/// The columns with their names.
+std::vector<Column> columns_of(const PowerTable& table);
 /// The table as text. Numbers have the fewest digits that read back exactly: equal tables give equal bytes.
 std::string to_csv(const PowerTable& table);
 

@@ -65,6 +65,11 @@ std::pair<std::vector<std::string>, std::string> compare(const Json& before, con
 
 }  // namespace
 
+std::size_t Growth::linked() const {
+  const std::size_t all = suite.simulations.size(), pack = static_cast<std::size_t>(suite.pack);
+  return pack > 0 ? all / pack * pack : all;
+}
+
 void declare_growth(core::Options& options) {
   options.begin_group("Universes");
   options.add(
@@ -113,14 +118,7 @@ std::vector<core::FileRecord> link_files(const Growth& growth, const core::Outpu
     ensure(record != nullptr, Fault::config,
            "{} has no {}: a suite grows by what it saves itself, see --save.", growth.directory.string(),
            path);
-    core::check_content(growth.directory, *record);
-    const fs::path part = output.part(path);
-    std::error_code error;
-    fs::create_hard_link(fs::canonical(growth.directory / path), part, error);
-    if (error) fs::copy_file(growth.directory / path, part, error);
-    ensure(!error, Fault::io, "{} can be neither linked nor copied to {} ({}): check permissions and space.",
-           (growth.directory / path).string(), part.string(), error.message());
-    files.push_back(output.seal(path));
+    files.push_back(output.link(growth.directory, *record));
   }
   return files;
 }

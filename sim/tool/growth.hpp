@@ -1,6 +1,7 @@
 #pragma once
 // --grow: a larger suite that begins with the universes of a finished one.
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ struct Growth {
   core::SimulationManifest suite = {};
   std::string widened = {};  ///< the ranges that are wider than its own, for people; empty if none is
 
-  bool has(const core::SimulationRecord& universe) const { return universe.index < suite.simulations.size(); }
+  /// Its universes whose files can be linked: all, or those of its whole packs.
+  std::size_t linked() const;
+  bool has(const core::SimulationRecord& universe) const { return universe.index < linked(); }
 };
 
 void declare_growth(core::Options& options);
@@ -29,8 +32,7 @@ void declare_growth(core::Options& options);
 /// plan besides numbers of universes and wider ranges, and as load_simulation_manifest() does.
 Growth read_growth(const core::Options& options, Plan& plan);
 
-/// Publishes the files of a universe that the suite has: links to them, or copies on another disk. Called by one rank. Throws
-/// Error{format} naming a file that is damaged, Error{io} if it cannot be linked.
+/// Publishes the files of a universe that the suite has, as OutputDirectory::link() does. Called by one rank.
 std::vector<core::FileRecord> link_files(const Growth& growth, const core::OutputDirectory& output,
                                          const core::SimulationRecord& universe);
 

@@ -1,6 +1,7 @@
 #include "sim/tool/suite_plan.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -42,6 +43,20 @@ std::vector<Gravity> kinds_of(const DrawnGravity& drawn) {
   return list;
 }
 
+/// Throws Error{config} naming the nearest slice of whole packs unless this is one.
+void check_slice(const core::Slice& slice, int universes, int pack) {
+  if (pack == 0 || slice.is_everything()) return;
+  const auto nearest = [&](std::int64_t i) {
+    return std::min<std::int64_t>((i + pack / 2) / pack * pack, universes);
+  };
+  const std::int64_t last_pack = (universes - 1) / pack * pack;
+  const std::int64_t first = std::min(nearest(slice.first), last_pack),
+                     last = std::max(nearest(slice.last), std::min<std::int64_t>(first + pack, universes));
+  core::ensure(slice.first == first && slice.last == last, core::Fault::config,
+               "--select {}:{} cuts packs of --pack {}: the nearest slice of whole packs is {}:{}.",
+               slice.first, slice.last, pack, first, last);
+}
+
 }  // namespace
 
 std::string Plan::describe() const {
@@ -51,8 +66,7 @@ std::string Plan::describe() const {
     text +=
         fmt::format("{} cannot be and was drawn again, {} time{}\n", settings, times, times == 1 ? "" : "s");
   if (!growth.directory.empty())
-    text += fmt::format("the first {} are those of {}\n", growth.suite.simulations.size(),
-                        growth.directory.string());
+    text += fmt::format("the first {} are those of {}\n", growth.linked(), growth.directory.string());
   if (!growth.widened.empty()) text += fmt::format("ranges that are wider now: {}\n", growth.widened);
   return text;
 }
@@ -98,6 +112,7 @@ Plan read_plan(const core::Options& options) {
   if (plan.gravity.vary()) plan.universes.seed = plan.universes.seed_of_settings;
   plan.products = Products::read(options, config.box);
   config.contents = plan.products.contents();
+  check_slice(plan.universes.slice, plan.universes.size(), plan.products.pack);
   plan.growth = read_growth(options, plan);
   if (config.start.noise) plan.universes.list.front().seed = config.start.noise->seed();
   return plan;
@@ -118,6 +133,7 @@ core::SimulationManifest suite_of(const Plan& plan) {
   core::SimulationManifest suite{{}, plan.universes.varying, plan.config.box.side, plan.products.voxels, {}};
   suite.line_of_sight = plan.config.outputs.line_of_sight;
   suite.twins = plan.universes.twins;
+  suite.pack = plan.products.pack;
   plan.universes.state(suite.facts);
   plan.config.box.state(suite.facts);
   plan.gravity.state(suite.facts, plan.config.box, plan.drawn);

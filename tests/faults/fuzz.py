@@ -54,6 +54,10 @@ def targets():
         Target("counts", ("model",), "counts.h5", (*infer, "counts.h5")),
         Target("counts, inspected", (), "counts.h5", ("cosmo-sim", "inspect", "counts.h5")),
         Target("counts of a suite", ("sim",), "sim/sim-00001/counts_z0.h5", ("cosmo-prep", "shard", "--input", "sim", "--output", "out"), signed_in="sim"),
+        Target("pack, inspected", (), "pack.h5", ("cosmo-sim", "inspect", "pack.h5", "--universe", 1)),
+        Target("pack of a suite", ("packed",), "packed/packs/pack-00000.h5", ("cosmo-prep", "shard", "--input", "packed", "--output", "out"), signed_in="packed"),
+        Target("universes of packs", ("packed",), "packed/universes.csv", ("cosmo-prep", "shard", "--input", "packed", "--output", "out"), True,
+               signed_in="packed"),
         Target("snapshot", (), "snapshot.hdf5", ("cosmo-sim", "inspect", "snapshot.hdf5")),
         Target("snapshot, counted", (), "snapshot.hdf5", ("cosmo-prep", "histogram", "--input", "snapshot.hdf5", "--grid", 8, "--output", "out")),
         Target("snapshot of Gadget-4", (), "gadget.hdf5",
@@ -115,12 +119,14 @@ class Workshop:
         run = lambda *words: succeed(*words, cwd=self.root)
         run("cosmo-sim", "generate", "--config", "sim.ini", "--output", "sim")
         run("cosmo-sim", "generate", "--config", "sim.ini", "--select", "0:1", "--output", "begun")
+        run("cosmo-sim", "generate", "--config", "sim.ini", "--pack", 4, "--output", "packed")
         run("cosmo-sim", "generate", "--particles", 16, "--box", 64, "--steps", 2, "--save", "particles", "--output", "particles")
         for name in ("noise", "noise.npy"):
             run("cosmo-sim", "noise", "--seed", 1, "--particles", 8, "--output", name)
         snapshot, = at("particles").glob("sim-00000/*.hdf5")
         shutil.copy(snapshot, at("snapshot.hdf5"))
         shutil.copy(at("sim/sim-00000/counts_z0.h5"), at("counts.h5"))
+        shutil.copy(at("packed/packs/pack-00000.h5"), at("pack.h5"))
         path, = gadget.write_gadget4(at("foreign"), gadget.example_positions("f4"), 1)
         shutil.move(path, at("gadget.hdf5"))
         run("cosmo-prep", "shard", "--input", "sim", "--subvolumes", 1, "--output", "data")

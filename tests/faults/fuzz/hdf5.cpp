@@ -3,6 +3,7 @@
 #include "core/hdf5/hdf5.hpp"
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "core/hdf5/foreign.hpp"
@@ -10,6 +11,7 @@
 #include "dataset/shard/dataset_manifest.hpp"
 #include "dataset/shard/shard_reader.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/count_pack.hpp"
 #include "histogram/snapshot/gadget_snapshot.hpp"
 #include "nn/model/model_manifest.hpp"
 #include "nn/model/model_posterior.hpp"
@@ -22,6 +24,14 @@ namespace {
 using namespace cosmo;
 
 void read_counts(const std::filesystem::path& path) { histogram::CountFile(path).check_sum(); }
+
+void read_pack(const std::filesystem::path& path) {
+  const auto pack = std::make_shared<const histogram::CountPack>(path);
+  for (const double redshift : pack->header().redshifts) {
+    for (std::size_t row = 0; row < std::min<std::size_t>(pack->header().universes.size(), 8); ++row)
+      fuzz::read_or_refuse([&] { histogram::CountFile(pack, row, redshift).check_sum(); });
+  }
+}
 
 void read_snapshot(const std::filesystem::path& path) {
   const core::Snapshot snapshot(path);
@@ -87,8 +97,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     safe = true;
   });
   if (!safe) return 0;
-  for (const auto read :
-       {&read_counts, &read_snapshot, &read_gadget, &read_shard, &read_checkpoint, &read_posterior})
+  for (const auto read : {&read_counts, &read_pack, &read_snapshot, &read_gadget, &read_shard,
+                          &read_checkpoint, &read_posterior})
     fuzz::read_or_refuse([&] { read(path.front()); });
   return 0;
 }

@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   core::Json json;
   fuzz::read_or_refuse([&] { json = mended(core::read_json(path)); });
   const auto parse = [&](const char* stage) { return core::parse_manifest(json, path, stage); };
-  fuzz::read_or_refuse([&] { (void)core::parse_simulation_manifest(parse("generate"), path).foreseen(); });
+  fuzz::read_or_refuse(
+      [&] { (void)core::parse_simulation_manifest(parse("generate"), path.parent_path()).foreseen(); });
   fuzz::read_or_refuse([&] { (void)dataset::parse_dataset_manifest(parse("shard"), path).details(); });
   fuzz::read_or_refuse([&] { (void)nn::parse_model_manifest(parse("train"), path).details(); });
   return 0;

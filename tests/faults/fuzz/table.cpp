@@ -1,4 +1,5 @@
-// Tables that users write: of samples, of snapshots, of universes.
+// Tables that users write, of samples, of snapshots, of universes; and that of a suite of packs.
+#include "core/universe/universe_table.hpp"
 #include "dataset/exchange/sample_table.hpp"
 #include "histogram/snapshot/snapshot_table.hpp"
 #include "sim/suite/design_table.hpp"
@@ -11,5 +12,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::read_or_refuse([&] { (void)histogram::read_snapshot_table(path); });
   fuzz::read_or_refuse(
       [&] { (void)core::varying_in(sim::table_design({}, sim::read_design_table(path, {}), 1)); });
+  fuzz::read_or_refuse([&] { (void)core::universe_table(core::read_universe_table(path)); });
   return 0;
 }
