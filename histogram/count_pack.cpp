@@ -20,7 +20,7 @@ namespace {
 
 constexpr hsize_t kMostCells = 1 << 14;
 constexpr hsize_t kMostUniverses = 1 << 20;
-constexpr std::size_t kMostOpen = 64;
+constexpr std::size_t kMostOpen = 256;
 
 std::string name_of(double redshift) { return fmt::format("counts_z{}", redshift); }
 

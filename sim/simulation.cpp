@@ -178,6 +178,12 @@ double relative_cost(const Box& box, const Gravity& gravity) {
   return particles * (kStart + kStep * gravity.steps) + cells * gravity.steps;
 }
 
+int useful_threads(const Box& box) {
+  constexpr std::int64_t kEach = 4096;
+  const std::int64_t n = box.particles_per_side;
+  return static_cast<int>(std::clamp<std::int64_t>(n * n * n / kEach, 1, 4096));
+}
+
 std::size_t predicted_memory_bytes(const SimulationConfig& config, const core::Cosmology& cosmology,
                                    int ranks, std::size_t of_observer) {
   const int side = config.box.particles_per_side;

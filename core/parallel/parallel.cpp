@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <vector>
@@ -9,6 +10,8 @@
 namespace cosmo::core {
 
 int thread_count() { return omp_get_max_threads(); }
+
+void limit_threads(int most) { omp_set_num_threads(std::min(most, thread_count())); }
 
 namespace {
 

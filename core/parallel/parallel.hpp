@@ -7,6 +7,8 @@ namespace cosmo::core {
 
 /// The number of OpenMP threads of this rank.
 int thread_count();
+/// Lets this rank use no more than these from now on.
+void limit_threads(int most);
 
 /// Runs work(i, thread) for i = 0 … size-1 on the threads of this rank, in any order. If it throws, the
 /// failure of the lowest i is thrown, whatever the number of threads; items after it may be skipped.

@@ -18,9 +18,11 @@ Cosmology cosmology_of(std::span<const std::string> names, std::span<const doubl
   Cosmology cosmology;  // a parameter that an older version did not write has its default
   for (std::size_t p = 0; p < values.size(); ++p) {
     const auto* row = find_cosmology_parameter(names[p]);
-    ensure(row != nullptr, Fault::format,
+    if (row == nullptr) {
+      fail(Fault::format,
            "{} has the parameter {} beside {}: read it with the version of the toolkit that wrote it.", path,
            names[p], fmt::join(parameter_names(), ", "));
+    }
     ensure(std::isfinite(values[p]), Fault::format, "{} has a {} of {}: restore the file.", path, names[p],
            values[p]);
     cosmology.*row->member = values[p];

@@ -15,6 +15,7 @@
 #include "core/file/files.hpp"
 #include "core/fourier/fourier_mesh.hpp"
 #include "core/machine/memory.hpp"
+#include "core/parallel/parallel.hpp"
 #include "core/parallel/rounds.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "core/run/stage.hpp"
@@ -175,7 +176,7 @@ void link_units(const core::Invocation& run, core::OutputDirectory& output, cons
 
 /// How the ranks share this number of units. Collective.
 sim::RankLayout layout_for(const core::Invocation& run, const sim::Plan& plan, int units) {
-  const int threads = run.comm.max(run.threads);
+  const int threads = run.comm.max(core::thread_count());
   return sim::choose_layout(run.comm, plan.universes.ranks_each, units,
                             [&](int ranks) { return sim::memory_of(plan, ranks, threads); });
 }
@@ -196,6 +197,8 @@ class GenerateStage : public core::Stage {
  public:
   explicit GenerateStage(const core::Invocation& invocation) : Stage(invocation) {
     run.comm.agree([&] { plan_ = sim::read_plan(run.options); });
+    if (run.options.integer("threads", 0, 4096) == 0)
+      core::limit_threads(sim::useful_threads(plan_.config.box));
     suite_ = sim::suite_of(plan_);
     request = sim::request_of(plan_);
     request.foreseen = suite_.foreseen();
@@ -252,11 +255,12 @@ class GenerateStage : public core::Stage {
     const std::int64_t linked = Missing::count(to_link), made = Missing::count(to_make);
     if (linked > 0) link_units(run, output, plan_.growth, to_link);
     if (made > 0) {
-      run.log.info("{}, {} per {}", core::ranks_and_threads(run.comm.size(), run.threads),
+      run.log.info("{}, {} per {}", core::ranks_and_threads(run.comm.size(), core::thread_count()),
                    layout_.ranks_per_simulation, plan_.products.pack > 0 ? "pack" : "universe");
       make_units(run, output, plan_, to_make, layout_.ranks_per_simulation);
     }
     Json run_facts = run.facts;
+    run_facts["threads"] = core::thread_count();
     run_facts["simulation"] = {{"universes", made}, {"seconds", timer.seconds()}};
     const bool all = output.finish_if_all(run.tool, run_facts);
     const std::int64_t left = all ? 0 : missing_universes(output.manifest(), slice, suite_).others;

@@ -156,9 +156,9 @@ std::uint64_t memory_of(const Plan& plan, int ranks, int threads) {
                                                  plan.products.memory_bytes(config, ranks, threads)) +
                               static_cast<std::uint64_t>(threads) * thread_memory(gravity.mesh_per_side));
   }
-  constexpr std::uint64_t kOfUniverse =
-      14'000;  // in the manifest while that is written, measured for 1000 to 2000
-  return core::kLibraryMemory + most + kOfUniverse * plan.universes.list.size();
+  // In the plan, and in the manifest while that is written: measured for 1000 to 3000 universes, and for 100,000 in packs.
+  const std::uint64_t of_universe = plan.products.pack > 0 ? 1'000 : 14'000;
+  return core::kLibraryMemory + most + of_universe * plan.universes.list.size();
 }
 
 double cost_of(const Plan& plan, const core::SimulationRecord& universe) {
