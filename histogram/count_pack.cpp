@@ -120,6 +120,11 @@ const Dataset& CountPack::counts(double redshift) const {
   return found->second;
 }
 
+std::uint64_t OpenPacks::memory_bytes(std::size_t packs, std::size_t universes_each) {
+  constexpr std::uint64_t kOfFile = 800'000;  // mostly HDF5's, measured for 100 packs of 1000
+  return std::min(packs, kMostOpen) * (kOfFile + universes_each * sizeof(PackedUniverse));
+}
+
 std::shared_ptr<const CountPack> OpenPacks::open(const std::filesystem::path& path,
                                                  const std::function<void()>& check) {
   const auto found = std::ranges::find_if(open_, [&](const auto& pack) { return pack->path() == path; });

@@ -97,6 +97,8 @@ class OpenPacks {
   /// `check` is called before a pack is opened for the first time.
   std::shared_ptr<const CountPack> open(
       const std::filesystem::path& path, const std::function<void()>& check = [] {});
+  /// Memory that these take once all that can be are open [bytes].
+  static std::uint64_t memory_bytes(std::size_t packs, std::size_t universes_each);
 
  private:
   std::list<std::shared_ptr<const CountPack>> open_;  ///< the last used first

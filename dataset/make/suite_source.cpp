@@ -72,6 +72,12 @@ SuiteSource::SuiteSource(std::filesystem::path directory, core::SimulationManife
       directory_(std::move(directory)),
       manifest_(std::move(manifest)) {}
 
+std::uint64_t SuiteSource::memory_bytes() const {
+  if (manifest_.pack == 0) return 0;
+  const auto each = static_cast<std::size_t>(manifest_.pack);
+  return histogram::OpenPacks::memory_bytes((universes().size() + each - 1) / each, each);
+}
+
 void SuiteSource::ensure_there(std::span<const double> redshifts, int, int) const {
   for (const SimulationRecord& record : manifest_.simulations) {
     for (const double redshift : redshifts) (void)record.counts(redshift);

@@ -18,6 +18,7 @@ class SuiteSource : public UniverseSource {
   SuiteSource(std::filesystem::path directory, core::SimulationManifest manifest);
 
   const core::Manifest& manifest() const override { return manifest_.base; }
+  std::uint64_t memory_bytes() const override;
   void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const override;
   double particles(double redshift) override;
   void check(const core::Communicator& comm, const core::Log& log, std::span<const std::size_t> universes,

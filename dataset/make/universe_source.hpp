@@ -64,6 +64,8 @@ class UniverseSource {
   const std::vector<SourceUniverse>& universes() const { return universes_; }
 
   virtual const core::Manifest& manifest() const = 0;
+  /// What reading takes besides buffers of samples [bytes].
+  virtual std::uint64_t memory_bytes() const { return 0; }
   /// Throws Error{config} with how to make them if counts at these redshifts, in cuts of this number per side, are missing.
   virtual void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const = 0;
   /// Particles in the whole box, the same for all universes; for a dataset the mean. Throws as reading does.

@@ -241,13 +241,16 @@ class ShardStage : public core::Stage {
   }
 
   /// What a rank holds now and allocates for a shard: a sample, a slab of rows of a box or the planes summed
-  /// to one, HDF5's buffers. [bytes]
+  /// to one, open packs, HDF5's buffers. [bytes]
   std::uint64_t memory() const {
     const int suite_grid = sources_->first().grid;
     const bool summed = settings_.grid < suite_grid;
     const double rows =
         2.0 * suite_grid * (summed ? suite_grid / settings_.grid * suite_grid : plan_.shape.back());
-    return core::resident_memory() + static_cast<std::uint64_t>(plan_.sample_bytes() + rows) + (8 << 20);
+    std::uint64_t open = 0;
+    for (std::size_t s = 0; s < sources_->size(); ++s) open += sources_->source(s).memory_bytes();
+    return core::resident_memory() + static_cast<std::uint64_t>(plan_.sample_bytes() + rows) + open +
+           (8 << 20);
   }
 
   std::optional<JoinedSources> sources_;

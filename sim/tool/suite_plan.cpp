@@ -156,8 +156,8 @@ std::uint64_t memory_of(const Plan& plan, int ranks, int threads) {
                                                  plan.products.memory_bytes(config, ranks, threads)) +
                               static_cast<std::uint64_t>(threads) * thread_memory(gravity.mesh_per_side));
   }
-  // In the plan, and in the manifest while that is written: measured for 1000 to 3000 universes, and for 100,000 in packs.
-  const std::uint64_t of_universe = plan.products.pack > 0 ? 1'000 : 14'000;
+  // In the manifest while that is written: measured for 1000 to 3000 universes, and for 100,000 in packs.
+  const std::uint64_t of_universe = plan.products.pack > 0 ? 200 : 14'000;
   return core::kLibraryMemory + most + of_universe * plan.universes.list.size();
 }
 
