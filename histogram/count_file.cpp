@@ -76,21 +76,22 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
   comm.agree([&] { file.close(); });
 }
 
-CountFile::CountFile(const std::filesystem::path& path) : name_(path.string()) {
-  auto own = std::make_shared<Own>(Own{File::open(path), {}});
-  own->counts.emplace(own->file.dataset("counts"));
-  counts_ = std::shared_ptr<const Dataset>(own, &*own->counts);
-  header_ = read_header(own->file, counts_->shape(), name_);
-  counts_->require<std::uint16_t>(counts_->shape());
+CountFile::CountFile(const std::filesystem::path& path)
+    : name_(path.string()),
+      file_(File::open(path)),
+      counts_(file_->dataset("counts")),
+      header_(read_header(*file_, counts_.shape(), name_)) {
+  counts_.require<std::uint16_t>(counts_.shape());
 }
 
-CountFile::CountFile(std::shared_ptr<const CountPack> pack, std::size_t row, double redshift)
-    : name_(fmt::format("{} row {}", pack->path().string(), row)), row_(row) {
-  const CountPackHeader& all = pack->header();
+CountFile::CountFile(const CountPack& pack, std::size_t row, double redshift)
+    : name_(fmt::format("{} row {}", pack.path().string(), row)),
+      counts_(pack.counts(redshift).share()),
+      row_(row) {
+  const CountPackHeader& all = pack.header();
   ensure(row < all.universes.size(), Fault::config, "{} has {} universes and no row {}: give one of these.",
-         pack->path().string(), all.universes.size(), row);
+         pack.path().string(), all.universes.size(), row);
   const PackedUniverse& one = all.universes[row];
-  counts_ = std::shared_ptr<const Dataset>(pack, &pack->counts(redshift));
   header_ = {{.universe = one.universe,
               .box_size = one.box_size,
               .redshift = redshift,
@@ -108,7 +109,7 @@ void CountFile::read_box(const std::array<std::ptrdiff_t, 3>& start,
     from.insert(from.begin(), *row_);
     count.insert(count.begin(), 1);
   }
-  counts_->read(from, count, counts);
+  counts_.read(from, count, counts);
 }
 
 void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const {

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,7 +52,7 @@ class CountFile {
   /// core::check() fails.
   explicit CountFile(const std::filesystem::path& path);
   /// Throws Error{config} if the pack has no such row or redshift, Error{format} if core::check() fails.
-  CountFile(std::shared_ptr<const CountPack> pack, std::size_t row, double redshift);
+  CountFile(const CountPack& pack, std::size_t row, double redshift);
 
   const std::string& name() const { return name_; }  ///< for messages: its path, and its row in a pack
   const CountFileHeader& header() const { return header_; }
@@ -66,17 +65,13 @@ class CountFile {
   void check_sum() const;
 
  private:
-  struct Own {
-    core::hdf5::File file;
-    std::optional<core::hdf5::Dataset> counts;
-  };
-
   void read_box(const std::array<std::ptrdiff_t, 3>& start, const std::array<std::ptrdiff_t, 3>& size,
                 std::span<std::uint16_t> counts) const;
 
   std::string name_;
+  std::optional<core::hdf5::File> file_;  ///< unless the counts are in a pack
+  core::hdf5::Dataset counts_;
   std::optional<std::size_t> row_;
-  std::shared_ptr<const core::hdf5::Dataset> counts_;  ///< with its open file
   CountFileHeader header_;
 };
 

@@ -125,16 +125,15 @@ std::uint64_t OpenPacks::memory_bytes(std::size_t packs, std::size_t universes_e
   return std::min(packs, kMostOpen) * (kOfFile + universes_each * sizeof(PackedUniverse));
 }
 
-std::shared_ptr<const CountPack> OpenPacks::open(const std::filesystem::path& path,
-                                                 const std::function<void()>& check) {
-  const auto found = std::ranges::find_if(open_, [&](const auto& pack) { return pack->path() == path; });
+const CountPack& OpenPacks::open(const std::filesystem::path& path, const std::function<void()>& check) {
+  const auto found = std::ranges::find(open_, path, &CountPack::path);
   if (found != open_.end()) {
     open_.splice(open_.begin(), open_, found);
     return open_.front();
   }
   if (checked_.insert(path).second) check();
   if (open_.size() == kMostOpen) open_.pop_back();
-  return open_.emplace_front(std::make_shared<const CountPack>(path));
+  return open_.emplace_front(path);
 }
 
 }  // namespace cosmo::histogram

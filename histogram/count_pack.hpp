@@ -23,7 +23,6 @@
 #include <functional>
 #include <list>
 #include <map>
-#include <memory>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -94,14 +93,14 @@ class CountPack {
 /// Packs that are read by turns: the last ones stay open.
 class OpenPacks {
  public:
-  /// `check` is called before a pack is opened for the first time.
-  std::shared_ptr<const CountPack> open(
+  /// Calls `check` before a pack is opened for the first time. The reference holds until the next call.
+  const CountPack& open(
       const std::filesystem::path& path, const std::function<void()>& check = [] {});
   /// Memory that these take once all that can be are open [bytes].
   static std::uint64_t memory_bytes(std::size_t packs, std::size_t universes_each);
 
  private:
-  std::list<std::shared_ptr<const CountPack>> open_;  ///< the last used first
+  std::list<CountPack> open_;  ///< the last used first
   std::set<std::filesystem::path> checked_;
 };
 

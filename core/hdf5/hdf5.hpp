@@ -40,6 +40,11 @@ class Handle {
     return id < 0 || close_(id) >= 0;
   }
   hid_t get() const { return id_; }
+  /// Another handle on the same object, which stays open until both are closed.
+  Handle share() const {
+    H5Iinc_ref(id_);
+    return {id_, close_};
+  }
 
  private:
   hid_t id_ = H5I_INVALID_HID;
@@ -71,10 +76,12 @@ hid_t memory_type() {
     static_assert(!sizeof(T), "no HDF5 type for T");
 }
 
-/// A dataset of an open file; must not outlive it. Errors name the file and the dataset.
+/// A dataset of an open file; of one that is written must not outlive it. Errors name the file and the dataset.
 class Dataset {
  public:
   Dataset(Handle id, std::string where);
+  /// The same dataset once more, of a file that is read: it stays open with the last of its datasets.
+  Dataset share() const { return {id_.share(), where_}; }
 
   const Shape& shape() const { return shape_; }
   std::size_t size() const;  ///< number of elements

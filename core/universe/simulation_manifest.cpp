@@ -1,7 +1,6 @@
 #include "core/universe/simulation_manifest.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -203,8 +202,7 @@ Json SimulationManifest::details() const {
 Foreseen SimulationManifest::foreseen() const {
   Foreseen foreseen{{}, details()};
   if (pack > 0) {
-    const auto table = std::make_shared<const std::string>(universe_table(simulations));
-    foreseen.texts[kUniverseTableName] = [table] { return *table; };
+    foreseen.texts[kUniverseTableName] = [this] { return universe_table(simulations); };
   } else {
     foreseen.earlier = {&without_facts, &without_outputs};
   }

@@ -65,7 +65,7 @@ struct SimulationManifest {
 
   /// The stage's own fields of manifest.json.
   Json details() const;
-  /// What follows from the plan of a suite: its details and every universe's files.
+  /// What follows from the plan of a suite: its details and every universe's files. Refers to this.
   Foreseen foreseen() const;
 };
 

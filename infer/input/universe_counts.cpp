@@ -113,7 +113,7 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
 
 /// Opens the counts in a row of a pack.
 OpenUniverse open_row(const nn::ModelManifest& model, const UniverseSource& source, Compare compare) {
-  const auto pack = source.packs->open(source.path, [&] {
+  const histogram::CountPack& pack = source.packs->open(source.path, [&] {
     if (compare == Compare::content) compare_with_manifest(source, {source.path});
   });
   std::vector<histogram::CountFile> files;

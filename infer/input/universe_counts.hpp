@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,7 +31,7 @@ struct UniverseSource {
   std::optional<core::Length> box = {};   ///< side of the box of a universe in an .npy file
   histogram::GadgetReading reading = {};  ///< how to read snapshots
   std::size_t element = 0;                ///< number of the universe in an .npy file, or its row in a pack
-  std::shared_ptr<histogram::OpenPacks> packs = {};  ///< for a row of a pack, which these packs open
+  histogram::OpenPacks* packs = nullptr;  ///< for a row of a pack: they open it, and outlive this
   /// For a universe of a suite whose manifest has been read: the suite's directory, and its records of the universe's
   /// counts, one for each redshift of the model.
   std::filesystem::path suite = {};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -139,7 +138,7 @@ class Lister {
     const std::string& pack = record.counts(model_.input.redshifts.front());
     universe.path = universe.suite / pack;
     universe.element = *record.row;
-    universe.packs = packs_;
+    universe.packs = list.packs.get();
     universe.records = {*suite.files.at(pack)};
     const std::string name = fmt::format("{} {}", universe.suite.string(), record.index);
     list.universes.push_back({std::move(universe), name, record.universe});
@@ -152,14 +151,14 @@ class Lister {
     const std::string inside = file.lexically_relative(root).generic_string();
     const bool listed = suite != nullptr && suite->files.contains(inside);
     if (listed) core::check_content(root, *suite->files.at(inside));
-    const auto pack = packs_->open(path);
+    const histogram::CountPack& pack = list.packs->open(path);
     list.files.push_back(path);
-    for (std::size_t row = 0; row < pack->header().universes.size(); ++row) {
+    for (std::size_t row = 0; row < pack.header().universes.size(); ++row) {
       UniverseSource universe = source(path);
       universe.element = row;
-      universe.packs = packs_;
+      universe.packs = list.packs.get();
       const std::string name = fmt::format("{} {}", path.string(), row);
-      const auto known = listed ? std::optional(pack->header().universes[row].universe) : std::nullopt;
+      const auto known = listed ? std::optional(pack.header().universes[row].universe) : std::nullopt;
       list.universes.push_back({std::move(universe), name, known});
     }
   }
@@ -219,7 +218,6 @@ class Lister {
   const nn::ModelManifest& model_;
   const InputReading& reading_;
   std::map<fs::path, std::optional<Suite>> suites_;
-  std::shared_ptr<histogram::OpenPacks> packs_ = std::make_shared<histogram::OpenPacks>();
 };
 
 }  // namespace

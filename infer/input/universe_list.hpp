@@ -1,6 +1,7 @@
 #pragma once
 // The universes that --input names: files, arrays of many, directories, suites.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct ListedUniverse {
 /// The universes to predict, in the order in which they were named.
 struct UniverseList {
   std::vector<ListedUniverse> universes;
+  std::unique_ptr<histogram::OpenPacks> packs =
+      std::make_unique<histogram::OpenPacks>();  ///< those of the universes
   std::vector<std::filesystem::path>
       suites;  ///< directories given as a whole, whose manifests stand for their files
   std::vector<std::filesystem::path> files;  ///< all others: what their universes are read from

@@ -1,7 +1,6 @@
 #include "sim/inspect/counts.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "core/error.hpp"
@@ -56,10 +55,10 @@ Finding read_counts(const core::Communicator& comm, const histogram::CountFile& 
 
 Finding read_pack(const core::Communicator& comm, const std::string& path, const ChosenCounts& chosen,
                   bool recorded, std::optional<FourierMesh>& mesh) {
-  std::shared_ptr<const histogram::CountPack> pack;
+  std::optional<histogram::CountPack> pack;
   std::optional<histogram::CountFile> file;
   comm.agree([&] {
-    pack = std::make_shared<const histogram::CountPack>(path);
+    pack.emplace(path);
     const histogram::CountPackHeader& header = pack->header();
     ensure(!header.redshifts.empty(), Fault::config, "{} has no counts: there is nothing to inspect.", path);
     const std::uint64_t first = header.universes.front().simulation;
@@ -68,14 +67,14 @@ Finding read_pack(const core::Communicator& comm, const std::string& path, const
     ensure(row != header.universes.end(), Fault::config,
            "{} has universes {} to {} and no {}: give one of them as --universe.", path, first,
            header.universes.back().simulation, chosen.universe.value_or(first));
-    file.emplace(pack, static_cast<std::size_t>(row - header.universes.begin()),
+    file.emplace(*pack, static_cast<std::size_t>(row - header.universes.begin()),
                  chosen.redshift.value_or(header.redshifts.front()));
   });
   const histogram::CountPackHeader& header = pack->header();
   core::in_rounds(
       comm, header.universes.size(),
       [&](std::size_t row) {
-        for (const double redshift : header.redshifts) histogram::CountFile(pack, row, redshift).check_sum();
+        for (const double redshift : header.redshifts) histogram::CountFile(*pack, row, redshift).check_sum();
       },
       [](std::size_t) {});
   Finding finding = read_counts(comm, *file, recorded, mesh);

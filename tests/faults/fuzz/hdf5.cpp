@@ -3,7 +3,6 @@
 #include "core/hdf5/hdf5.hpp"
 
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "core/hdf5/foreign.hpp"
@@ -26,9 +25,9 @@ using namespace cosmo;
 void read_counts(const std::filesystem::path& path) { histogram::CountFile(path).check_sum(); }
 
 void read_pack(const std::filesystem::path& path) {
-  const auto pack = std::make_shared<const histogram::CountPack>(path);
-  for (const double redshift : pack->header().redshifts) {
-    for (std::size_t row = 0; row < std::min<std::size_t>(pack->header().universes.size(), 8); ++row)
+  const histogram::CountPack pack(path);
+  for (const double redshift : pack.header().redshifts) {
+    for (std::size_t row = 0; row < std::min<std::size_t>(pack.header().universes.size(), 8); ++row)
       fuzz::read_or_refuse([&] { histogram::CountFile(pack, row, redshift).check_sum(); });
   }
 }
