@@ -85,13 +85,12 @@ CountFile::CountFile(const std::filesystem::path& path)
 }
 
 CountFile::CountFile(const CountPack& pack, std::size_t row, double redshift)
-    : name_(fmt::format("{} row {}", pack.path().string(), row)),
-      counts_(pack.counts(redshift).share()),
-      row_(row) {
+    : counts_(pack.counts(redshift).share()), row_(row) {
   const CountPackHeader& all = pack.header();
   ensure(row < all.universes.size(), Fault::config, "{} has {} universes and no row {}: give one of these.",
          pack.path().string(), all.universes.size(), row);
   const PackedUniverse& one = all.universes[row];
+  name_ = fmt::format("{} universe {}", pack.path().string(), one.simulation);
   header_ = {{.universe = one.universe,
               .box_size = one.box_size,
               .redshift = redshift,

@@ -54,7 +54,7 @@ class CountFile {
   /// Throws Error{config} if the pack has no such row or redshift, Error{format} if core::check() fails.
   CountFile(const CountPack& pack, std::size_t row, double redshift);
 
-  const std::string& name() const { return name_; }  ///< for messages: its path, and its row in a pack
+  const std::string& name() const { return name_; }  ///< for messages: its path, and the universe of a pack
   const CountFileHeader& header() const { return header_; }
   /// Reads the cube of `cells` voxels per side whose first voxel is `origin`, z fastest. The box is periodic:
   /// beyond its end the cube continues at its beginning.

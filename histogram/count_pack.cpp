@@ -109,7 +109,8 @@ CountPack::CountPack(const std::filesystem::path& path)
     ensure(counts_.empty() || header_.cells_per_side == static_cast<int>(n), Fault::format,
            "{} has counts on different grids: restore the file.", path.string());
     header_.cells_per_side = static_cast<int>(n);
-    counts_.emplace(redshift, std::move(counts));
+    ensure(counts_.emplace(redshift, std::move(counts)).second, Fault::format,
+           "{} names z = {} twice: restore the file.", path.string(), redshift);
   }
 }
 

@@ -128,8 +128,10 @@ bool is_sound(const Found& found, const Request& request) {
     request.check(manifest);
     if (!request.foreseen) return true;
     const Foreseen& foreseen = *request.foreseen;
-    const bool has_texts = std::ranges::all_of(
-        foreseen.texts, [&](const auto& text) { return manifest.find(text.first) != nullptr; });
+    const bool has_texts = std::ranges::all_of(foreseen.texts, [&](const auto& text) {
+      const FileRecord* record = manifest.find(text.first);
+      return record != nullptr && record->sha256 == sha256(text.second());
+    });
     return has_texts && has_details(manifest, foreseen) && covers(manifest.files, foreseen.files);
   } catch (const Error&) {
     return false;

@@ -352,7 +352,7 @@ bool OutputDirectory::finish_if_all(const std::string& tool, const Json& run_fac
 void OutputDirectory::publish(const Json& run_facts) {
   if (manifest_.request.foreseen) {
     for (const auto& [relative, text] : manifest_.request.foreseen->texts) {
-      if (find(relative) != nullptr) continue;
+      std::erase_if(manifest_.files, [&](const FileRecord& old) { return old.path == relative; });
       write_text(part(relative), text());
       manifest_.files.push_back(seal(relative));
     }

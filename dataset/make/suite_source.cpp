@@ -50,9 +50,9 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
                   const std::filesystem::path& directory, const core::SimulationManifest& suite,
                   double particles) {
   const auto agrees = [&](bool equal, std::string_view what) {
-    ensure(equal, Fault::format,
-           "{} has another {} than the suite's manifest: run cosmo-sim again with --force.",
-           (directory / record.counts(redshift)).string(), what);
+    ensure(equal, Fault::format, "{} has another {} than the suite's {}: run cosmo-sim again with --force.",
+           (directory / record.counts(redshift)).string(), what,
+           record.row ? core::kUniverseTableName : core::kManifestName);
   };
   agrees(header.cells_per_side == suite.grid, "grid");
   agrees(header.box_size == suite.box_size.mpc_h(record.universe.cosmology.h), "box");

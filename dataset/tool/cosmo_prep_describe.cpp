@@ -1,6 +1,7 @@
 #include "dataset/tool/cosmo_prep_describe.hpp"
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 #include "core/picture/image_file.hpp"
 #include "dataset/measure/sample_picture.hpp"
 
@@ -89,9 +90,10 @@ std::string describe(const DatasetManifest& manifest) {
                         spec.parameters.high[p]);
   }
   for (const SettingColumn& column : spec.settings) {
-    const auto fact = manifest.facts.find(column.name);
+    const auto fact = manifest.facts.find(column.name);  // known if it is known of all
+    const std::string values = column.texts.empty() ? "differs" : core::alternatives(column.texts);
     text += fmt::format("{:<11} {}, no label\n", column.name,
-                        fact == manifest.facts.end() ? "differs" : fact->second.text());
+                        fact == manifest.facts.end() ? values : fact->second.text());
   }
   if (!counts) return text + describe_field(manifest);
   return text + fmt::format("counts      mean {:.6g}, largest {}, {} of {} particles binned\n",

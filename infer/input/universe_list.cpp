@@ -73,8 +73,10 @@ class Lister {
       UniverseSource universe = source(path);
       universe.box = reading_.box;
       universe.element = i;
-      list.universes.push_back(
-          {universe, array.of_many() ? fmt::format("{} {}", path.string(), i) : path.string()});
+      const std::string name = path.string();
+      list.universes.push_back(array.of_many()
+                                   ? ListedUniverse{universe, fmt::format("{} {}", name, i), {}, i}
+                                   : ListedUniverse{universe, name});
     }
   }
 
@@ -103,8 +105,12 @@ class Lister {
     ensure(!others || arrays.empty(), Fault::config,
            "{} holds both .npy and HDF5 files: give them one by one, or in directories of their own.",
            path.string());
-    if (counts.size() > 1 && counts_in(path, model_).empty() &&
-        std::ranges::all_of(counts, [](const fs::path& file) { return held_in(file) == Held::counts; })) {
+    const auto number_of = [&](Held kind) {
+      return std::ranges::count_if(counts, [&](const fs::path& file) { return held_in(file) == kind; });
+    };
+    if (!counts.empty() && counts_in(path, model_).empty() &&
+        (number_of(Held::pack) == std::ssize(counts) ||
+         (counts.size() > 1 && number_of(Held::counts) == std::ssize(counts)))) {
       std::ranges::sort(counts);
       for (const fs::path& file : counts) add_one(file);
       return;
@@ -141,7 +147,7 @@ class Lister {
     universe.packs = list.packs.get();
     universe.records = {*suite.files.at(pack)};
     const std::string name = fmt::format("{} {}", universe.suite.string(), record.index);
-    list.universes.push_back({std::move(universe), name, record.universe});
+    list.universes.push_back({std::move(universe), name, record.universe, record.index});
   }
 
   /// Each universe of a pack, whose suite may be elsewhere.
@@ -157,9 +163,10 @@ class Lister {
       UniverseSource universe = source(path);
       universe.element = row;
       universe.packs = list.packs.get();
-      const std::string name = fmt::format("{} {}", path.string(), row);
-      const auto known = listed ? std::optional(pack.header().universes[row].universe) : std::nullopt;
-      list.universes.push_back({std::move(universe), name, known});
+      const histogram::PackedUniverse& one = pack.header().universes[row];
+      const auto known = listed ? std::optional(one.universe) : std::nullopt;
+      list.universes.push_back(
+          {std::move(universe), fmt::format("{} {}", path.string(), one.simulation), known, one.simulation});
     }
   }
 

@@ -15,8 +15,10 @@ namespace cosmo::infer {
 /// One of the universes to predict.
 struct ListedUniverse {
   UniverseSource source;
-  std::string name;                          ///< for people: its path, with its number in an array
+  std::string name;                          ///< for people: its path, with its number
   std::optional<core::Universe> known = {};  ///< if the manifest of its suite states it
+  std::optional<std::uint64_t> number =
+      {};  ///< in an array of many, or for a universe of a pack in its suite
 };
 
 /// The universes to predict, in the order in which they were named.
@@ -44,7 +46,7 @@ std::vector<std::string> input_names(const std::vector<std::string>& words);
 ///   an .npy file             its universe, or each of many
 ///   a pack of cosmo-sim      each of its universes
 ///   a suite of cosmo-sim     each of its universes, which must have counts at the model's redshifts
-///   a directory              of .npy files, or of counts files under names of their own: those of each, in the order of
+///   a directory              of .npy files, of packs, or of counts files under names of their own: those of each, in the order of
 ///                            their names; else one universe
 ///   any other file           one universe
 /// A suite's counts named one by one have what its manifest states of them, too. Throws Error{io} for what is missing,

@@ -180,8 +180,7 @@ std::string list_csv(const ListResult& result) {
     const ListedUniverse& listed = result.list.universes[i];
     const UniversePrediction& one = universes[i];
     const std::string path = listed.source.path.string();
-    text += fmt::format("{},{},{},{}", quoted(path),
-                        listed.name == path ? "" : fmt::format("{}", listed.source.element),
+    text += fmt::format("{},{},{},{}", quoted(path), listed.number ? fmt::format("{}", *listed.number) : "",
                         one.subvolumes.size(), one.seed ? fmt::format("{}", *one.seed) : "");
     for (std::size_t p = 0; p < space.size(); ++p) {
       if (known) text += one.truth.empty() ? "," : fmt::format(",{}", one.truth[p]);

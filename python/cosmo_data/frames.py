@@ -49,6 +49,10 @@ def simulations(directory):
             table = _table(directory, "generate", manifest["packs"]["table"])
             texts = table.select_dtypes("object").columns
             table[texts] = table[texts].apply(lambda column: column.str.replace(";", ","))
+            parameters = sorted(name for name in table.columns[2:] if not name.startswith("setting_"))
+            settings = [name for name in table.columns if name.startswith("setting_")]
+            numbers = {name: float for name in parameters + settings if name not in texts}
+            table = table[["index", "seed", *parameters, *settings]].astype(numbers)
             return table.rename(columns=lambda name: name.removeprefix("setting_"))
         return pandas.DataFrame([{"index": row["index"], "seed": row["seed"], **row["parameters"], **row.get("settings", {})}
                                  for row in manifest["simulations"]])

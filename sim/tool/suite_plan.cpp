@@ -46,12 +46,13 @@ std::vector<Gravity> kinds_of(const DrawnGravity& drawn) {
 /// Throws Error{config} naming the nearest slice of whole packs unless this is one.
 void check_slice(const core::Slice& slice, int universes, int pack) {
   if (pack == 0 || slice.is_everything()) return;
-  const auto nearest = [&](std::int64_t i) {
-    return std::min<std::int64_t>((i + pack / 2) / pack * pack, universes);
+  const auto nearest = [&](std::int64_t i, std::int64_t low, std::int64_t high) {
+    const std::int64_t below = i / pack * pack, above = std::min<std::int64_t>(below + pack, universes);
+    return std::clamp(2 * (i - below) < above - below ? below : above, low, high);
   };
   const std::int64_t last_pack = (universes - 1) / pack * pack;
-  const std::int64_t first = std::min(nearest(slice.first), last_pack),
-                     last = std::max(nearest(slice.last), std::min<std::int64_t>(first + pack, universes));
+  const std::int64_t first = nearest(slice.first, 0, last_pack),
+                     last = nearest(slice.last, std::min<std::int64_t>(first + pack, universes), universes);
   core::ensure(slice.first == first && slice.last == last, core::Fault::config,
                "--select {}:{} cuts packs of --pack {}: the nearest slice of whole packs is {}:{}.",
                slice.first, slice.last, pack, first, last);

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 
 import cosmo_data
-from toolkit import DirectoryTest, error_line, run, sha256, succeed
+from toolkit import DirectoryTest, error_line, printed, run, sha256, succeed
 
 USAGE, CONFIG = 2, 3
 SUITE = ["generate", "--sigma8", "0.78:0.95", "--box", 64, "--particles", 32]
@@ -72,6 +72,9 @@ class Join(DirectoryTest):
         manifest = json.loads((self.root / "joined/manifest.json").read_text())
         self.assertEqual([(source["first"], source["simulations"]) for source in manifest["joined"]], [(0, 8), (8, 16), (24, 8)])
         self.assertEqual(len(manifest["inputs"]), 3)
+        described = printed("cosmo-prep", "describe", self.root / "joined")
+        for line in ("steps       differs, no label\n", "input       differs, no label\n"):
+            self.assertIn(line, described)
         split = cosmo_data.Split(self.root / "joined", "train")
         inputs = {split.settings(i)["input"] for i in range(len(split))}
         self.assertEqual(inputs, {0, 1, 2})

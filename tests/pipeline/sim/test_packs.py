@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from cosmo_data import frames
-from toolkit import DirectoryTest, command, contents, error_line, flip, printed, run, run_with_faults, sha256, succeed
+from toolkit import DirectoryTest, command, contents, error_line, flip, printed, record_again, run, run_with_faults, sha256, succeed
 
 USAGE, CONFIG, IO, FORMAT = 2, 3, 4, 5
 BASE = ["generate", "--omega-m", "0.25:0.35", "--sigma8", "0.8:0.9", "--box", 64, "--particles", 16, "--redshifts", "0,1", "--steps", "2:4"]
@@ -53,7 +53,8 @@ class Packs(DirectoryTest):
                 self.assertEqual((int(row["seed"]), float(row["omega_m"])), (universe["seed"], universe["parameters"]["omega_m"]))
                 self.assertEqual(float(row["setting_steps"]), universe["settings"]["steps"])
         ours, theirs = frames.simulations(self.packed), frames.simulations(self.loose)
-        self.assertTrue(ours.astype(float).equals(theirs[ours.columns].astype(float)))
+        self.assertEqual((list(ours.columns), list(ours.dtypes)), (list(theirs.columns), list(theirs.dtypes)))
+        self.assertTrue(ours.equals(theirs))
         manifest = json.loads((self.packed / "manifest.json").read_text())
         self.assertEqual(manifest["packs"], {"universes": 20, "universes_each": 8, "table": "universes.csv", "redshifts": [0.0, 1.0],
                                              "counts": True, "power_spectrum": True})
@@ -82,6 +83,15 @@ class Packs(DirectoryTest):
         self.assertIn(rest, (4, 12, 20))
         self.assertEqual(contents(killed), whole)
 
+    def test_slices_end_at_packs_and_at_the_last_universe(self):
+        for universes, pack, select in ((20, 6, "12:20"), (20, 6, "0:20"), (20, 6, "18:20"), (9, 4, "0:9"), (9, 4, "8:9"), (21, 7, "0:21"), (5, 7, "0:5")):
+            words = [*BASE, "--simulations", universes, "--pack", pack, "--select", select, "--dry-run", "--output", self.root / "slice"]
+            self.assertEqual(succeed("cosmo-sim", *words)["select"], [int(i) for i in select.split(":")])
+        for select, nearest in (("1:9", "0:9"), ("7:8", "8:9"), ("2:5", "4:8"), ("0:1", "0:4"), ("5:7", "4:8")):
+            done = run("cosmo-sim", *BASE, "--simulations", 9, "--pack", 4, "--select", select, "--output", self.root / "slice")
+            self.assertEqual(done.returncode, CONFIG)
+            self.assertIn(f"whole packs is {nearest}.", error_line(done, "cosmo-sim"))
+
     def test_what_is_lost_is_made_again(self):
         output = self.root / "lost"
         succeed("cosmo-sim", *PACKED, "--output", output)
@@ -91,6 +101,13 @@ class Packs(DirectoryTest):
         self.assertEqual(succeed("cosmo-sim", *PACKED, "--output", output)["simulations_made"], 8)
         (output / "universes.csv").unlink()
         self.assertEqual(succeed("cosmo-sim", *PACKED, "--output", output)["simulations_made"], 0)
+        self.assertEqual(contents(output), whole)
+        seed = str(self.universes[3]["seed"])
+        (output / "universes.csv").write_text((output / "universes.csv").read_text().replace(seed, seed[:-1] + str((int(seed[-1]) + 1) % 10)))
+        record_again(output, output / "universes.csv")
+        done = run("cosmo-prep", "shard", "--input", output, "--subvolumes", 1, "--output", self.root / "forged")
+        self.assertIn("pack-00000.h5 has another seed than the suite's universes.csv: run cosmo-sim again", error_line(done, "cosmo-prep"))
+        succeed("cosmo-sim", *PACKED, "--output", output)
         self.assertEqual(contents(output), whole)
         self.assertTrue(succeed("cosmo-sim", *PACKED, "--output", output)["up_to_date"])
         full = self.root / "full"
@@ -129,6 +146,13 @@ class Packs(DirectoryTest):
             done = succeed("cosmo-infer", "--model", model, "--input", self.root / name, "--output", self.root / "predictions" / name)
             self.assertEqual(len(done["universes"]), 8 if "pack-" in name else 20)
         tables = []
+        numbers = [row["universe"] for row in csv.DictReader(open(self.root / "predictions/packed/packs/pack-00001.h5/universes.csv"))]
+        self.assertEqual(numbers, [str(i) for i in range(8, 16)])
+        (self.root / "folder").mkdir()
+        for pack in ("pack-00001.h5", "pack-00000.h5"):
+            os.link(self.packed / "packs" / pack, self.root / "folder" / pack)
+        done = succeed("cosmo-infer", "--model", model, "--input", self.root / "folder")
+        self.assertEqual(len(done["universes"]), 16)
         for name in ("loose", "packed", "packed/packs/pack-00001.h5"):
             with open(self.root / "predictions" / name / "universes.csv") as table:
                 tables.append([[row["seed"], row["predicted_omega_m"], row["true_omega_m"]] for row in csv.DictReader(table)])
