@@ -117,6 +117,11 @@ void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
       for (const double redshift : redshifts)
         check_header(counts_of(record, redshift).header(), record, redshift, directory_, manifest_,
                      particles);
+      if (!record.row) continue;
+      const histogram::CountPack& pack = packs_.open(directory_ / record.counts(redshifts.front()));
+      ensure(pack.header().universes[*record.row].simulation == record.index, Fault::format,
+             "{} has another number of a universe than the suite's {}: run cosmo-sim again with --force.",
+             pack.path().string(), core::kUniverseTableName);
     }
   };
   const auto pack_of = [&](std::size_t universe) {

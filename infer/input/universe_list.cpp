@@ -105,12 +105,11 @@ class Lister {
     ensure(!others || arrays.empty(), Fault::config,
            "{} holds both .npy and HDF5 files: give them one by one, or in directories of their own.",
            path.string());
-    const auto number_of = [&](Held kind) {
-      return std::ranges::count_if(counts, [&](const fs::path& file) { return held_in(file) == kind; });
-    };
-    if (!counts.empty() && counts_in(path, model_).empty() &&
-        (number_of(Held::pack) == std::ssize(counts) ||
-         (counts.size() > 1 && number_of(Held::counts) == std::ssize(counts)))) {
+    std::set<Held> kinds;
+    if (!counts.empty() && counts_in(path, model_).empty()) {
+      for (const fs::path& file : counts) kinds.insert(held_in(file));
+    }
+    if (kinds == std::set{Held::pack} || (kinds == std::set{Held::counts} && counts.size() > 1)) {
       std::ranges::sort(counts);
       for (const fs::path& file : counts) add_one(file);
       return;

@@ -219,6 +219,17 @@ class Packs(DirectoryTest):
             self.assertEqual(done.returncode, FORMAT)
             self.assertIn("universes.csv", error_line(done, "cosmo-prep"))
 
+    def test_a_pack_with_other_numbers_is_named(self):
+        output = self.root / "numbered"
+        succeed("cosmo-sim", *PACKED, "--output", output)
+        pack = output / "packs/pack-00001.h5"
+        with h5py.File(pack, "r+") as file:
+            file["simulation"][2] = 5
+        record_again(output, pack)
+        done = run("cosmo-prep", "shard", "--input", output, "--subvolumes", 1, "--output", self.root / "never")
+        self.assertEqual(done.returncode, FORMAT)
+        self.assertIn("pack-00001.h5 has another number of a universe than the suite's universes.csv", error_line(done, "cosmo-prep"))
+
     def test_power_spectra_alone(self):
         output = self.root / "power"
         succeed("cosmo-sim", *PACKED, "--save", "power-spectrum", "--output", output)
