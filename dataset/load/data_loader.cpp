@@ -108,14 +108,15 @@ std::size_t DataLoader::slots_of(const LoaderConfig& config) {
   return config.readers == 0 ? 1 : static_cast<std::size_t>(config.readers + 1 + config.spare);
 }
 
-std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig& config) {
+std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const VoxelTransform& transform,
+                                     const LoaderConfig& config) {
   const std::size_t batch =
       static_cast<std::size_t>(config.micro_batch) * voxels_in(spec, config.share) * sizeof(float);
   const std::size_t sample =
       config.share
           ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
           : (config.roll ? 2 : 1) * spec.bytes();
-  const std::size_t reader = sample + InputMaker::memory_bytes(spec.kind);
+  const std::size_t reader = sample + InputMaker::memory_bytes(transform, spec.voxels());
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
 }
 

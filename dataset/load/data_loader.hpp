@@ -87,7 +87,8 @@ class DataLoader {
   std::optional<Batch> next();
   const ReadStatistics& statistics() const { return statistics_; }
   /// Bytes that a loader for `spec` allocates, whatever the number of samples.
-  static std::size_t memory_bytes(const SampleSpec& spec, const LoaderConfig& config);
+  static std::size_t memory_bytes(const SampleSpec& spec, const VoxelTransform& transform,
+                                  const LoaderConfig& config);
 
  private:
   struct Slot {

@@ -186,11 +186,23 @@ VoxelScale DatasetManifest::scale(Curve curve) const {
   return {spec.kind, field.mean, field.deviation, curve, scales};
 }
 
-VoxelTransform DatasetManifest::transform(std::string_view name) const {
-  if (spec.kind == VoxelKind::counts || !transform_is_for(name, spec.kind))
-    return find_voxel_transform(name, scale());
-  ensure_in_domain(name, channels);
-  return find_voxel_transform(name, scale(curve_of(name)));
+VoxelTransform DatasetManifest::transform(std::string_view name, double smooth) const {
+  VoxelTransform made;
+  if (spec.kind == VoxelKind::counts || !transform_is_for(name, spec.kind)) {
+    made = find_voxel_transform(name, scale());
+  } else {
+    ensure_in_domain(name, channels);
+    made = find_voxel_transform(name, scale(curve_of(name)));
+  }
+  if (smooth == 0) return made;
+  ensure(smooth > 0 && smooth <= spec.box_size.value / 4, Fault::config,
+         "--smooth {} is not between 0 and a quarter of the box, {} {}: choose a value in that range.",
+         smooth, spec.box_size.value / 4, name_of(spec.box_size.unit));
+  ensure(subvolumes == 1, Fault::config,
+         "--smooth is for whole periodic boxes, and the samples of this dataset are sub-volumes: shard with "
+         "--subvolumes 1, or leave --smooth out.");
+  made.smoothing = smooth / spec.voxel_size().value;
+  return made;
 }
 
 Json DatasetManifest::details() const {

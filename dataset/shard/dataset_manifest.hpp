@@ -59,8 +59,9 @@ struct DatasetManifest {
   /// for a curve of which the manifest has no statistics.
   VoxelScale scale(Curve curve = Curve::none) const;
   /// The transform called `name` for the voxels. Throws Error{config} naming --voxels, also for a field that it cannot
-  /// take.
-  VoxelTransform transform(std::string_view name) const;
+  /// take. `smooth` is the deviation of a low-pass, in the voxels' unit of length, or 0; throws Error{config} naming
+  /// --smooth if it is not between 0 and a quarter of the box, or samples are not whole boxes.
+  VoxelTransform transform(std::string_view name, double smooth = 0) const;
   /// Whether each channel of a field has its own scale.
   bool scaled_by_channel() const { return spec.channels() > 1 && !channels.empty(); }
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }

@@ -125,7 +125,11 @@ VoxelKind kind_in_model(std::string_view name, double mean_count) {
                                                                          : VoxelKind::field;
 }
 
-bool needs_whole_sample(const VoxelTransform& transform) { return row_of(transform.name).every_sample; }
+bool needs_whole_sample(const VoxelTransform& transform) {
+  return transform.smoothing > 0 || row_of(transform.name).every_sample;
+}
+
+bool divides_by_mean(std::string_view name) { return row_of(name).every_sample; }
 
 VoxelTable::VoxelTable(const VoxelTransform& transform) : map_(transform.map(0)), table_(kCounts) {
   const VoxelTransformRow& row = row_of(transform.name);

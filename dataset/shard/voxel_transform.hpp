@@ -24,11 +24,13 @@ struct VoxelMap {
 ///   standard: scale (x − offset)
 ///   log:   scale (log(x) − offset)
 /// For a field, offset and 1 / scale are mean and standard deviation of the training samples' voxels, after the
-/// logarithm if there is one, of each channel.
+/// logarithm if there is one, of each channel. Before all this a low-pass may smooth the voxels.
 struct VoxelTransform {
   std::string name;
   std::vector<VoxelMap> maps = {{}};  ///< one for each channel, or one for all
   VoxelKind kind = VoxelKind::counts;
+  double smoothing =
+      0;  ///< deviation of a Gaussian low-pass (dataset/voxels/low_pass.hpp), in voxels; 0: none
 
   const VoxelMap& map(std::size_t channel) const { return maps[maps.size() == 1 ? 0 : channel]; }
 };
@@ -74,8 +76,11 @@ std::vector<std::string> transforms_for(VoxelKind kind);
 /// The kind of voxels that a model's transform is for, which reads counts if they had a mean. Throws Error{config} if
 /// there is no transform of that name.
 VoxelKind kind_in_model(std::string_view name, double mean_count);
-/// Whether a sample's transform depends on all its voxels.
+/// Whether a voxel's transform depends on other voxels of its sample.
 bool needs_whole_sample(const VoxelTransform& transform);
+
+/// Whether a transform of counts divides them by the mean of their sample.
+bool divides_by_mean(std::string_view name);
 
 /// A transform of counts tabulated for every count, so that a voxel costs one look-up.
 class VoxelTable {

@@ -1,6 +1,8 @@
 #include "dataset/voxels/input_maker.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <type_traits>
 
 #include "dataset/voxels/look_up.hpp"
@@ -8,8 +10,9 @@
 namespace cosmo::dataset {
 
 std::variant<VoxelTable, InputMaker::FieldMaps> InputMaker::map_of(const VoxelTransform& transform) {
-  if (transform.kind == VoxelKind::counts) return VoxelTable(transform);
-  const Curve curve = curve_of(transform.name);
+  if (transform.kind == VoxelKind::counts && transform.smoothing == 0) return VoxelTable(transform);
+  const Curve curve =
+      transform_is_for(transform.name, VoxelKind::field) ? curve_of(transform.name) : Curve::none;
   FieldMaps maps;
   for (const VoxelMap& map : transform.maps)
     maps.push_back({curve, static_cast<float>(map.offset), static_cast<float>(map.scale)});
@@ -17,48 +20,81 @@ std::variant<VoxelTable, InputMaker::FieldMaps> InputMaker::map_of(const VoxelTr
 }
 
 InputMaker::InputMaker(const VoxelTransform& transform, std::size_t channel)
-    : needs_sample_(needs_whole_sample(transform)), channel_(channel), map_(map_of(transform)) {
+    : needs_sample_(needs_whole_sample(transform)),
+      relative_(transform.smoothing > 0 && divides_by_mean(transform.name)),
+      channel_(channel),
+      map_(map_of(transform)) {
   if (auto* table = std::get_if<VoxelTable>(&map_); table && !needs_sample_) table_ = table->for_sample({});
+  if (transform.smoothing > 0)
+    low_pass_.emplace(transform.smoothing,
+                      static_cast<int>(std::lround(std::cbrt(static_cast<double>(channel)))));
 }
 
-std::size_t InputMaker::memory_bytes(VoxelKind kind) {
-  return kind == VoxelKind::counts ? VoxelTable::kBytes : 0;
+std::size_t InputMaker::memory_bytes(const VoxelTransform& transform, std::size_t elements) {
+  if (transform.smoothing > 0) return elements * sizeof(float);
+  return transform.kind == VoxelKind::counts ? VoxelTable::kBytes : 0;
 }
 
 template <class T>
 void InputMaker::begin(std::span<const T> sample) {
-  if constexpr (std::is_same_v<T, std::uint16_t>) table_ = std::get<VoxelTable>(map_).for_sample(sample);
+  if (low_pass_)
+    smooth(sample);
+  else if constexpr (std::is_same_v<T, std::uint16_t>)
+    table_ = std::get<VoxelTable>(map_).for_sample(sample);
+}
+
+template <class T>
+void InputMaker::smooth(std::span<const T> sample) {
+  smoothed_.resize(sample.size());
+  low_pass_->apply(sample, std::span(smoothed_));
+  if (!relative_) return;
+  const double sum = std::accumulate(sample.begin(), sample.end(), 0.0);
+  if (sum == 0) return;
+  const auto factor = static_cast<float>(static_cast<double>(sample.size()) / sum);
+  for (float& value : smoothed_) value *= factor;
 }
 
 template <class T>
 void InputMaker::make_part(std::span<const T> part, std::span<float> input, std::size_t first) const {
-  if constexpr (std::is_same_v<T, std::uint16_t>) {
+  if (low_pass_) {
+    map_part(std::span(smoothed_).subspan(first, part.size()), input, first);
+  } else if constexpr (std::is_same_v<T, std::uint16_t>) {
     look_up(table_, part, input);
     end_look_up();
   } else {
-    const FieldMaps& maps = std::get<FieldMaps>(map_);
-    if (maps.size() == 1) return maps.front().apply(part, input.data());
-    for (std::size_t done = 0; done < part.size();) {
-      const std::size_t at = first + done, left = channel_ - at % channel_;
-      const std::span<const float> of_channel = part.subspan(done, std::min(left, part.size() - done));
-      maps[at / channel_].apply(of_channel, input.data() + done);
-      done += of_channel.size();
-    }
+    map_part(part, input, first);
+  }
+}
+
+void InputMaker::map_part(std::span<const float> part, std::span<float> input, std::size_t first) const {
+  const FieldMaps& maps = std::get<FieldMaps>(map_);
+  if (maps.size() == 1) return maps.front().apply(part, input.data());
+  for (std::size_t done = 0; done < part.size();) {
+    const std::size_t at = first + done, left = channel_ - at % channel_;
+    const std::span<const float> of_channel = part.subspan(done, std::min(left, part.size() - done));
+    maps[at / channel_].apply(of_channel, input.data() + done);
+    done += of_channel.size();
   }
 }
 
 template <class T>
 void InputMaker::make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part,
                            std::span<float> input, std::size_t first) const {
-  if constexpr (std::is_same_v<T, std::uint16_t>) {
+  if (low_pass_)
+    map_part(symmetry, box, std::span(smoothed_).subspan(first * channel_, part.size()), input, first);
+  else if constexpr (std::is_same_v<T, std::uint16_t>)
     transform_voxels(symmetry, box, table_, part, input);
-  } else {
-    const FieldMaps& maps = std::get<FieldMaps>(map_);
-    if (maps.size() == 1) return transform_voxels(symmetry, box, maps.front(), part, input);
-    const std::size_t size = box.voxels();
-    for (std::size_t done = 0; done < part.size(); done += size)
-      transform_voxels(symmetry, box, maps[first++], part.subspan(done, size), input.subspan(done, size));
-  }
+  else
+    map_part(symmetry, box, part, input, first);
+}
+
+void InputMaker::map_part(const Symmetry& symmetry, const Box& box, std::span<const float> part,
+                          std::span<float> input, std::size_t first) const {
+  const FieldMaps& maps = std::get<FieldMaps>(map_);
+  if (maps.size() == 1) return transform_voxels(symmetry, box, maps.front(), part, input);
+  const std::size_t size = box.voxels();
+  for (std::size_t done = 0; done < part.size(); done += size)
+    transform_voxels(symmetry, box, maps[first++], part.subspan(done, size), input.subspan(done, size));
 }
 
 template void InputMaker::begin(std::span<const std::uint16_t>);

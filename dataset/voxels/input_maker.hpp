@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -9,11 +10,12 @@
 #include "dataset/shard/voxel_transform.hpp"
 #include "dataset/voxels/augmentation.hpp"
 #include "dataset/voxels/field_map.hpp"
+#include "dataset/voxels/low_pass.hpp"
 
 namespace cosmo::dataset {
 
-/// Makes a network's input from the voxels of samples, counts (T: std::uint16_t) by a table or a field (T: float) by a
-/// map of each channel: the one place where that is done. For one thread at a time.
+/// Makes a network's input from the voxels of samples, counts (T: std::uint16_t) by a table, a field (T: float) or
+/// smoothed voxels by a map of each channel: the one place where that is done. For one thread at a time.
 class InputMaker {
  public:
   /// `channel` is the number of voxels in a channel of a sample. Throws Error{config} if there is no transform of that
@@ -21,8 +23,8 @@ class InputMaker {
   InputMaker(const VoxelTransform& transform, std::size_t channel);
   InputMaker(InputMaker&&) = default;
   InputMaker& operator=(InputMaker&&) = default;
-  /// Bytes that one allocates for voxels of this kind.
-  static std::size_t memory_bytes(VoxelKind kind);
+  /// Bytes that one allocates for samples of `elements` voxels in all channels.
+  static std::size_t memory_bytes(const VoxelTransform& transform, std::size_t elements);
 
   /// Makes the input of a whole sample, in its order; both have the same size.
   template <class T>
@@ -33,13 +35,15 @@ class InputMaker {
 
   /// Whether parts of a sample are made alike without begin().
   bool same_for_all() const { return !needs_sample_; }
-  /// The parts to come are this sample's, on all of whose voxels the transform depends unless same_for_all().
+  /// The parts to come are this sample's, on all of whose voxels the transform depends unless same_for_all(). A low-pass
+  /// smooths them here.
   template <class T>
   void begin(std::span<const T> sample);
   /// Makes a part of the input, in its order; `first` is the number of the part's first voxel in the sample.
   template <class T>
   void make_part(std::span<const T> part, std::span<float> input, std::size_t first = 0) const;
-  /// The same, turned: `part` (channels, box), `input` (channels, the turned box), from the channel `first` on.
+  /// The same, turned: `part` (channels, box), `input` (channels, the turned box), from the channel `first` on; with a
+  /// low-pass, the box is the sample's.
   template <class T>
   void make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part, std::span<float> input,
                  std::size_t first = 0) const;
@@ -49,11 +53,20 @@ class InputMaker {
   using FieldMaps = std::vector<FieldMap>;
 
   static std::variant<VoxelTable, FieldMaps> map_of(const VoxelTransform& transform);
+  /// Smooths a sample, and divides it by its mean if the transform does.
+  template <class T>
+  void smooth(std::span<const T> sample);
+  void map_part(std::span<const float> part, std::span<float> input, std::size_t first) const;
+  void map_part(const Symmetry& symmetry, const Box& box, std::span<const float> part, std::span<float> input,
+                std::size_t first) const;
 
   bool needs_sample_;
+  bool relative_;        ///< with a low-pass: smoothed voxels are divided by the sample's mean
   std::size_t channel_;  ///< voxels of a channel
   std::variant<VoxelTable, FieldMaps> map_;
   std::span<const float> table_;  ///< for counts: the sample that was begun has this one
+  std::optional<LowPass> low_pass_;
+  std::vector<float> smoothed_;  ///< the sample that was begun
 };
 
 }  // namespace cosmo::dataset

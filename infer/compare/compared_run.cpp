@@ -12,7 +12,7 @@
 #include "core/file/text_file.hpp"
 #include "infer/compare/flat_settings.hpp"
 #include "infer/report/lineage.hpp"
-#include "infer/report/metric.hpp"
+#include "infer/report/page/metric.hpp"
 #include "nn/census.hpp"
 #include "nn/model/model_manifest.hpp"
 

@@ -10,7 +10,7 @@
 #include "infer/compare/curve_figure.hpp"
 #include "infer/report/figure/error_figure.hpp"
 #include "infer/report/figure/symbol.hpp"
-#include "infer/report/html.hpp"
+#include "infer/report/page/html.hpp"
 
 namespace cosmo::infer {
 

@@ -31,6 +31,11 @@ void UniverseStream::add_all(const UniverseCounts& universe) {
   const nn::ModelManifest& model = models_.front();
   const auto channel = static_cast<std::size_t>(model.input.cells());
   std::vector<Voxel> sample(static_cast<std::size_t>(model.input.elements()));
+  core::ensure(
+      universe.subvolumes() == 1 || model.normalisation.smooth == 0, core::Fault::config,
+      "{} has a box larger than the samples of the model, which was trained with --smooth on whole boxes: give "
+      "universes of its box.",
+      added_.back().name);
   bool empty = true;
   for (int n = 0; n < universe.subvolumes(); ++n) {
     universe.read(n, std::span(sample));

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/named.hpp"
 #include "core/version.hpp"
+#include "dataset/voxels/low_pass.hpp"
 #include "infer/onnx/layer_nodes.hpp"
 #include "infer/onnx/onnx_graph.hpp"
 #include "infer/onnx/posterior_nodes.hpp"
@@ -53,6 +54,25 @@ constexpr std::array<VoxelNodes, 4> kVoxelNodes = {
         return graph.node("Log", {values}, "voxels/log");
       }}}};
 
+/// The nodes of a low-pass: each turn smooths along the last axis and makes it the first of three.
+std::string append_low_pass(OnnxGraph& graph, const dataset::VoxelTransform& transform, int side,
+                            std::string values) {
+  const std::vector<double> weights = dataset::low_pass_weights(transform.smoothing, side);
+  const auto n = static_cast<std::size_t>(side);
+  std::vector<float> circulant(n * n);
+  for (std::size_t from = 0; from < n; ++from) {
+    for (std::size_t to = 0; to < n; ++to)
+      circulant[from * n + to] = static_cast<float>(weights[(from + n - to) % n]);
+  }
+  const std::string matrix = graph.constant("voxels.low_pass", {side, side}, circulant);
+  for (const char* axis : {"z", "y", "x"}) {
+    const std::string name = fmt::format("voxels/smooth_{}", axis);
+    values = graph.node("Transpose", {graph.node("MatMul", {values, matrix}, name)}, name + "_turned",
+                        OnnxAttributes().add("perm", std::vector<std::int64_t>{0, 1, 4, 2, 3}));
+  }
+  return values;
+}
+
 /// A constant of the transform: one number, or one for each channel.
 std::string map_constant(OnnxGraph& graph, const std::string& name, const dataset::VoxelTransform& transform,
                          double dataset::VoxelMap::*number) {
@@ -63,11 +83,13 @@ std::string map_constant(OnnxGraph& graph, const std::string& name, const datase
 }
 
 /// The nodes that make the network's input from counts, as dataset::VoxelTransform defines them.
-void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform,
+void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform, int side,
                             const std::string& target) {
   const VoxelNodes* nodes = core::find_row(kVoxelNodes, transform.name);
   core::ensure(nodes != nullptr, core::Fault::internal, "No ONNX nodes for the voxels {}.", transform.name);
-  const std::string values = nodes->append(graph, "counts");
+  const std::string smoothed =
+      transform.smoothing > 0 ? append_low_pass(graph, transform, side, "counts") : "counts";
+  const std::string values = nodes->append(graph, smoothed);
   const std::string centred =
       graph.node("Sub", {values, map_constant(graph, "voxels.offset", transform, &dataset::VoxelMap::offset)},
                  "voxels/centred");
@@ -129,6 +151,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
       {core::key_of("voxel", model.input.voxel_size.unit), fmt::format("{}", model.input.voxel_size.value)},
       {"redshifts", core::Json(model.input.redshifts).dump()},
       {"voxels", normalisation.voxels},
+      {core::key_of("smooth", model.input.voxel_size.unit), fmt::format("{}", normalisation.smooth)},
       {"mean_count", fmt::format("{}", normalisation.mean_count)},
       {"model_id", model.base.request.id()},
       {"checkpoint_sha256", model.best().sha256},
@@ -151,6 +174,9 @@ std::uint64_t onnx_bytes(const nn::ModelManifest& model) {
   std::uint64_t bytes = kGraph;
   bytes += 4 * static_cast<std::uint64_t>(
                    nn::take_census(model.network, model.input, model.outputs()).parameters());
+  if (model.normalisation.smooth > 0)
+    bytes += sizeof(float) * static_cast<std::uint64_t>(model.input.size) *
+             static_cast<std::uint64_t>(model.input.size);
   if (!model.network.baseline.empty()) bytes += kPart + regression_constant_bytes(model.input);
   // Its numbers are of half the size in the graph.
   if (has_graph_posterior(model)) bytes += kPart + model.base.find(nn::kPosteriorFile)->bytes / 2;
@@ -167,7 +193,7 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
   OnnxGraph graph;
   const std::int64_t size = model.input.size;
   graph.input("counts", {model.input.channels, size, size, size});
-  append_voxel_transform(graph, predictor.transform(), tensor_of(spec.input));
+  append_voxel_transform(graph, predictor.transform(), model.input.size, tensor_of(spec.input));
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const nn::Layer& layer = spec.layers[i];
     std::vector<std::string> sources;
@@ -178,6 +204,11 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
   std::string regression;
   if (predictor.baseline()) {
     const dataset::VoxelTransform transform = predictor.transform();
+    core::ensure(
+        transform.smoothing == 0 || transform.kind == dataset::VoxelKind::counts, core::Fault::config,
+        "{} smooths a field for its network and not for its regression, which an ONNX graph does not do: train "
+        "without --baseline or without --smooth.",
+        directory.string());
     regression = append_regression(graph, {model.input, transform, "counts", tensor_of(spec.input)},
                                    *predictor.baseline());
   }

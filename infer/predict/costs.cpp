@@ -21,7 +21,7 @@ std::uint64_t network_bytes(Models models, int batch, std::span<const nn::Share>
 std::uint64_t memory_bytes(Models models, const dataset::SampleSpec& spec,
                            const dataset::LoaderConfig& loader, std::span<const nn::Share> shares) {
   return network_bytes(models, loader.micro_batch, shares) + core::kLibraryMemory + core::resident_memory() +
-         dataset::DataLoader::memory_bytes(spec, loader);
+         dataset::DataLoader::memory_bytes(spec, transform_of(models.front()), loader);
 }
 
 void Costs::note(const core::Communicator& comm, Models models, std::uint64_t all_samples, double own_seconds,

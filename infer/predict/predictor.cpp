@@ -38,6 +38,7 @@ dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
       normalisation.voxels, {}, dataset::kind_in_model(normalisation.voxels, normalisation.mean_count)};
   for (std::size_t c = 0; c < normalisation.scale.size(); ++c)
     transform.maps.push_back({normalisation.offset[c], normalisation.scale[c]});
+  transform.smoothing = normalisation.smooth / model.input.voxel_size.value;
   return transform;
 }
 

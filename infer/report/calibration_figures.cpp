@@ -5,7 +5,7 @@
 #include "infer/report/figure/cover_figure.hpp"
 #include "infer/report/figure/rank_figure.hpp"
 #include "infer/report/figure/symbol.hpp"
-#include "infer/report/metric.hpp"
+#include "infer/report/page/metric.hpp"
 
 namespace cosmo::infer {
 

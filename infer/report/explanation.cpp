@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "dataset/regression/learned_baselines.hpp"
-#include "infer/report/metric.hpp"
+#include "infer/report/page/metric.hpp"
 
 namespace cosmo::infer {
 

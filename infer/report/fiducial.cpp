@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "infer/report/figure/symbol.hpp"
-#include "infer/report/metric.hpp"
+#include "infer/report/page/metric.hpp"
 
 namespace cosmo::infer {
 

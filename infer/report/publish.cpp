@@ -9,9 +9,10 @@
 #include "infer/report/figure/prediction_figure.hpp"
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/figure/universe_slices.hpp"
-#include "infer/report/metric.hpp"
+#include "infer/report/page/metric.hpp"
 #include "infer/report/report.hpp"
 #include "infer/report/results.hpp"
+#include "infer/report/setting_section.hpp"
 
 namespace cosmo::infer {
 
@@ -122,6 +123,7 @@ ReportFigures draw(const Report& report, const ReportSources& sources) {
     figures.predictions.push_back(predictions_of(report, p));
   }
   figures.calibration = calibration_figures(report);
+  figures.settings = setting_figures(report);
   if (!report.draws.empty()) {
     const dataset::PredictionTable& universes = report.methods.front().universes;
     figures.corner = {{"figures/posterior.svg",

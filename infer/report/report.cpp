@@ -9,9 +9,10 @@
 #include "core/version.hpp"
 #include "infer/report/fiducial.hpp"
 #include "infer/report/figure/symbol.hpp"
-#include "infer/report/metric.hpp"
 #include "infer/report/outcome.hpp"
+#include "infer/report/page/metric.hpp"
 #include "infer/report/results.hpp"
+#include "infer/report/setting_section.hpp"
 #include "infer/report/stage_sections.hpp"
 
 namespace cosmo::infer {
@@ -114,7 +115,7 @@ std::string posterior_section(const Report& report, const std::vector<html::Figu
 
 std::vector<const html::Figure*> ReportFigures::all() const {
   std::vector<const html::Figure*> figures;
-  for (const auto* group : {&errors, &predictions, &calibration, &corner, &loss, &universes}) {
+  for (const auto* group : {&errors, &predictions, &calibration, &settings, &corner, &loss, &universes}) {
     for (const html::Figure& figure : *group) figures.push_back(&figure);
   }
   return figures;
@@ -128,6 +129,7 @@ std::string report_html(const Report& report, const ReportFigures& figures,
   content += predictions_section(report, figures.predictions);
   content += paired_section(report);
   content += uncertainty_section(report, figures.calibration);
+  content += setting_section(report, figures.settings);
   content += posterior_section(report, figures.corner);
   content += measures_section(report);
   content += training_section(figures, report.model);

@@ -9,8 +9,8 @@
 #include "dataset/load/split_reader.hpp"
 #include "infer/evaluate/method.hpp"
 #include "infer/predict/deviation_kind.hpp"
-#include "infer/report/html.hpp"
 #include "infer/report/lineage.hpp"
+#include "infer/report/page/html.hpp"
 #include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
@@ -35,6 +35,7 @@ struct ReportFigures {
   std::vector<html::Figure> predictions;  ///< one per parameter
   std::vector<html::Figure> calibration;  ///< ranks of each parameter, then the coverage of all together
   std::vector<html::Figure> corner;       ///< the posterior of one universe
+  std::vector<html::Figure> settings;     ///< biases by setting
   std::vector<html::Figure> loss;
   bool losses_alone = false;  ///< whether both of its curves are of the network without its baseline
   std::vector<html::Figure> universes;

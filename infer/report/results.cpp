@@ -7,7 +7,7 @@
 #include "infer/report/explanation.hpp"
 #include "infer/report/fiducial.hpp"
 #include "infer/report/figure/symbol.hpp"
-#include "infer/report/metric.hpp"
+#include "infer/report/page/metric.hpp"
 
 namespace cosmo::infer {
 

@@ -13,6 +13,7 @@
 #include "infer/baseline/comparison.hpp"
 #include "infer/doubt/familiarity.hpp"
 #include "infer/doubt/farness_check.hpp"
+#include "infer/evaluate/by_setting.hpp"
 #include "infer/evaluate/method.hpp"
 #include "infer/evaluate/posterior_samples.hpp"
 #include "infer/evaluate/prediction_file.hpp"
@@ -74,6 +75,7 @@ struct Findings {
   Methods methods;  ///< the network and the baselines
   Comparison comparison;
   Costs costs;
+  std::vector<SettingFigures> settings;
 };
 
 /// Predicts the split by the networks. If they have baselines or posteriors, `alone` gets the predictions without these.
@@ -124,6 +126,7 @@ Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups
   findings.network = predict(run, ranks, job, reader, statistics, alone, findings.costs);
   findings.methods = {findings.network.method};
   if (alone) findings.methods.push_back(*alone);
+  findings.settings = evaluate_by_setting(findings.network, reader);
   findings.comparison = add_baselines(run, split, std::move(statistics), findings.methods);
   return findings;
 }
@@ -149,7 +152,9 @@ std::pair<Json, std::string> metrics_of(const SplitJob& job, const Findings& fin
   if (!findings.comparison.origin.is_null()) metrics["baselines_from"] = findings.comparison.origin;
   metrics.update(to_json(job.independence));
   metrics["warnings"] = job.doubts;
+  metrics["settings"] = to_json(space, findings.settings);
   std::string uncertainty = add_uncertainty(metrics, findings.network);
+  uncertainty += text_of(space, findings.settings);
   if (const auto check =
           check_farness(farness_of(findings.network.universes), compared_universes(job.models))) {
     metrics["features"] = to_json(*check);
@@ -173,7 +178,7 @@ void add_draws(const NetworkPrediction& network, Report& page) {
 /// Publishes predictions.csv, universes.csv, baselines.csv, metrics.json and the report. Collective.
 core::Report publish(const core::Invocation& run, const SplitJob& job, const Findings& findings,
                      dataset::SplitReader& reader, core::OutputDirectory& output) {
-  const auto& [network, methods, comparison, costs] = findings;
+  const auto& [network, methods, comparison, costs, settings] = findings;
   const Methods shown = distinct(methods);
   const dataset::PredictionTable& universes = methods.front().universes;
   const Fiducial fiducial = fiducial_of(universes);

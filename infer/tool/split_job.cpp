@@ -61,6 +61,20 @@ core::Request request_of(const core::Options& options, const SplitJob& job) {
   return request;
 }
 
+/// A low-pass needs whole boxes, each on one rank.
+void ensure_whole(const SplitJob& job) {
+  if (job.model().normalisation.smooth == 0) return;
+  core::ensure(job.manifest.subvolumes == 1, Fault::config,
+               "{} holds sub-volumes, and the model was trained with --smooth on whole boxes: shard with "
+               "--subvolumes 1.",
+               job.data.string());
+  core::ensure(
+      job.ranks_per_sample == 1, Fault::config,
+      "The model was trained with --smooth, which needs whole samples, and --ranks-per-sample {} cuts them: "
+      "leave the option out.",
+      job.ranks_per_sample);
+}
+
 /// Throws Error{usage}, Error{config}, or what reading the manifests does.
 SplitJob checked_job(const core::Options& options, int ranks) {
   for (const char* name : {"model", "data", "output"}) (void)options.text(name);
@@ -87,6 +101,7 @@ SplitJob checked_job(const core::Options& options, int ranks) {
   job.facts = nn::check_facts(manifests_of(job.models), job.directories, std::span(&known, 1), known.name,
                               nn::Learned::left_out);
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
+  ensure_whole(job);
   job.cut = EnsembleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {
     const Independence of_model = independence_of(model, job.manifest, job.split);

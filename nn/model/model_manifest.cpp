@@ -76,6 +76,8 @@ core::Json ModelManifest::details() const {
                                {"scale", number_or_list(normalisation.scale)},
                                {"mean_count", normalisation.mean_count}};
   core::write_length(normalisation_record, "voxel", input.voxel_size);
+  if (normalisation.smooth > 0)
+    core::write_length(normalisation_record, "smooth", {normalisation.smooth, input.voxel_size.unit});
   Json input_record = {{"channels", input.channels}, {"size", input.size}};
   if (input.redshifts != std::vector<double>{0}) input_record["redshifts"] = input.redshifts;
   if (!input.line_of_sight.empty()) input_record[core::kLineOfSightKey] = input.line_of_sight;
@@ -209,7 +211,8 @@ void read_details(const Json& json, ModelManifest& model) {
                  input.value(core::kLineOfSightKey, "")};
   model.parameters = json.at("parameters");
   model.normalisation = {normalisation.at("voxels"), numbers_in(normalisation.at("offset")),
-                         numbers_in(normalisation.at("scale")), normalisation.at("mean_count")};
+                         numbers_in(normalisation.at("scale")), normalisation.at("mean_count"),
+                         normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0)};
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
   if (json.contains("labels"))
     model.labels = {json["labels"].at("mean"), json["labels"].at("standard_deviation"),
@@ -240,6 +243,12 @@ void ensure_settings(const ModelManifest& model, const std::string& source) {
       core::Fault::format,
       "{} has a normalisation of {} scales and {} offsets for {} channels: restore it, or train again.",
       source, scale.size(), offset.size(), model.input.channels);
+  core::ensure(
+      model.normalisation.smooth >= 0 &&
+          model.normalisation.smooth <= model.input.voxel_size.value * model.input.size / 4,
+      core::Fault::format,
+      "{} smooths voxels by {}, which is not between 0 and a quarter of a sample: restore it, or train again.",
+      source, model.normalisation.smooth);
   core::ensure(std::ranges::all_of(scale, [](double of) { return of > 0; }) && model.epochs >= 1 &&
                    model.choice_epochs >= 1 && model.output.components() >= 0,
                core::Fault::format,

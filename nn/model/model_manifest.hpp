@@ -27,6 +27,7 @@ struct InputNormalisation {
   std::vector<double> offset;  ///< offset of the transform's affine map, of each channel or one for all
   std::vector<double> scale;   ///< scale of that map, likewise
   double mean_count;           ///< particles per voxel in the training data; 0 for fields
+  double smooth = 0;           ///< deviation of the low-pass before it [unit of the voxel]; 0: none
 };
 
 /// The range of values that one channel of the training samples covers.

@@ -151,6 +151,71 @@ TEST_CASE("channels of a field have a map each, whole, by parts and turned") {
   CHECK(turned == whole);
 }
 
+TEST_CASE("a low-pass multiplies each wave by its Gaussian, along every axis") {
+  constexpr int kSide = 16;
+  constexpr double kDeviation = 1.3;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (const int wave : {0, 1, 3, 5}) {
+      std::vector<float> field, smoothed(kSide * kSide * kSide);
+      for (int i = 0; i < kSide * kSide * kSide; ++i) {
+        const int along = std::array{i / (kSide * kSide), i / kSide % kSide, i % kSide}[axis];
+        field.push_back(static_cast<float>(2 + std::cos(2 * std::numbers::pi * wave * along / kSide + 0.4)));
+      }
+      LowPass(kDeviation, kSide).apply(std::span<const float>(field), std::span(smoothed));
+      const double k = 2 * std::numbers::pi * wave / kSide,
+                   gain = std::exp(-k * k * kDeviation * kDeviation / 2);
+      for (std::size_t i = 0; i < field.size(); ++i)
+        CHECK(smoothed[i] - 2 == Approx(gain * (field[i] - 2)).margin(2e-6));
+    }
+  }
+}
+
+TEST_CASE("a low-pass keeps the sum, and reaches around the box") {
+  constexpr int kSide = 6;
+  std::vector<std::uint16_t> counts(2 * kSide * kSide * kSide);
+  counts[0] = 1000;
+  std::vector<float> smoothed(counts.size());
+  LowPass(2.5, kSide).apply(std::span<const std::uint16_t>(counts), std::span(smoothed));
+  const auto channel = smoothed.begin() + kSide * kSide * kSide;
+  CHECK(std::accumulate(smoothed.begin(), channel, 0.0) == Approx(1000));
+  CHECK(std::all_of(channel, smoothed.end(), [](float value) { return value == 0; }));
+  CHECK(smoothed[1] == Approx(smoothed[kSide - 1]));
+  CHECK(smoothed[1] == Approx(smoothed[(kSide - 1) * kSide * kSide]));
+  const std::vector<double> narrow = low_pass_weights(0.01, kSide);
+  CHECK(narrow == std::vector<double>{1, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("smoothed inputs are the map of smoothed voxels, whole, by parts and turned") {
+  constexpr int kSide = 4;
+  constexpr std::size_t kChannel = kSide * kSide * kSide;
+  std::vector<std::uint16_t> counts(2 * kChannel);
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<std::uint16_t>(i * i % 41);
+  std::vector<float> smoothed(counts.size()), whole(counts.size()), parts(counts.size()),
+      turned(counts.size());
+  LowPass(0.7, kSide).apply(std::span<const std::uint16_t>(counts), std::span(smoothed));
+  const double mean = std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
+  for (const std::string name : {"log1p", "mean"}) {
+    VoxelTransform transform = find_voxel_transform(name, {VoxelKind::counts, 8});
+    transform.smoothing = 0.7;
+    InputMaker inputs(transform, kChannel);
+    CHECK_FALSE(inputs.same_for_all());
+    inputs.make(std::span<const std::uint16_t>(counts), std::span<float>(whole));
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      CHECK(whole[i] ==
+            Approx(name == "mean" ? smoothed[i] / mean : std::log1p(smoothed[i]) - std::log1p(8.0))
+                .margin(2e-6));
+    for (std::size_t first = 0; first < whole.size(); first += 32)
+      inputs.make_part(std::span<const std::uint16_t>(counts).subspan(first, 32),
+                       std::span(parts).subspan(first, 32), first);
+    CHECK(parts == whole);
+    const Symmetry backwards = {{0, 1, 2}, {true, true, true}};
+    inputs.make_part(backwards, kSide, std::span<const std::uint16_t>(counts), std::span<float>(turned));
+    std::reverse(turned.begin(), turned.begin() + kChannel);
+    std::reverse(turned.begin() + kChannel, turned.end());
+    CHECK(turned == whole);
+  }
+}
+
 TEST_CASE("an unknown transform is refused with the known ones, also when a model file names it") {
   CHECK_THROWS_WITH(find_voxel_transform("sqrt", {VoxelKind::counts, 8}),
                     Catch::Contains("log1p, mean, standard or log"));

@@ -14,6 +14,7 @@ namespace cosmo::train {
 struct Objective {
   nn::Output output{"mae", 0};  ///< what the network predicts
   std::string voxels;           ///< name of the transform that makes the input
+  double smooth;                ///< deviation of the low-pass before it [unit of the voxels]; 0: none
   bool by_channel;              ///< each channel of a field has its own offset and scale
   bool augment;                 ///< change training samples at random
   bool roll;                    ///< also shift whole periodic boxes
@@ -30,6 +31,11 @@ struct Objective {
     options.begin_group("What is learned");
     options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
                 dataset::voxel_transform_names());
+    options.add(
+        "smooth R", std::nullopt,
+        "smooth whole periodic boxes first, by a Gaussian of standard deviation R, in Mpc/h, or Mpc as the "
+        "data are; hides scales that simulators disagree about" +
+            by_recipe("smooth"));
     options.add(
         "augment", std::nullopt,
         "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also shift "
@@ -51,7 +57,10 @@ struct Objective {
         nn::Output::requested(options.named_value("loss"), static_cast<int>(objective.parameters));
     objective.voxels =
         options.given("voxels") ? options.choice("voxels") : dataset::default_voxel_transform(data.spec.kind);
-    (void)data.transform(objective.voxels);
+    objective.smooth = options.text("smooth") == "off" ? 0 : options.number("smooth");
+    core::ensure(options.text("smooth") == "off" || objective.smooth > 0, core::Fault::config,
+                 "--smooth {} is not positive: give a length, or off.", options.text("smooth"));
+    (void)objective.transform(data);
     objective.by_channel = data.scaled_by_channel();
     const std::string& augment = options.choice("augment");
     const bool whole_boxes =
@@ -69,9 +78,15 @@ struct Objective {
     return objective;
   }
 
+  /// How voxels of the data become the network's input.
+  dataset::VoxelTransform transform(const dataset::DatasetManifest& data) const {
+    return data.transform(voxels, smooth);
+  }
+
   void identify(core::Json& config) const {
     output.identify(config);
     config["voxels"] = voxels;
+    if (smooth > 0) config["smooth"] = smooth;
     if (by_channel) config["voxels_by_channel"] = true;
     config["augment"] = augment;
     if (roll) config["roll"] = true;

@@ -38,6 +38,9 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   const std::string name = directory.string();
   ensure(model.complete, Fault::config,
          "{} of --init-from is a training that is not finished: run its command again until it is.", name);
+  ensure(model.normalisation.smooth == plan.objective.smooth, Fault::config,
+         "{} of --init-from has --smooth {:g} and this training {:g}: give the same.", name,
+         model.normalisation.smooth, plan.objective.smooth);
   ensure(model.normalisation.voxels == plan.objective.voxels &&
              model.output.option() == plan.objective.output.option(),
          Fault::config, "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,

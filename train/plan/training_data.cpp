@@ -12,7 +12,7 @@ LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan&
   std::optional<dataset::SlabShare> share;
   if (plan.batching.cut.plan)
     share = dataset::share_of(plan.batching.cut.plan->inputs(), plan.batching.cut.plan->periodic_input(),
-                              ranks.group.rank(), data, data.transform(plan.objective.voxels));
+                              ranks.group.rank(), data, plan.objective.transform(data));
   const dataset::LoaderConfig in_order = {.rank = group,
                                           .ranks = groups,
                                           .global_batch = plan.batching.micro_batch * groups,
@@ -50,7 +50,7 @@ void open_splits(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
   const bool by_planes = loaders.training.share && !loaders.training.share->whole;
   for (int r = 0; by_planes && plan.objective.augment && r < std::max(1, loaders.training.readers); ++r)
     splits.groups.push_back(ranks.group.split(0));
-  const dataset::VoxelTransform transform = data.transform(plan.objective.voxels);
+  const dataset::VoxelTransform transform = plan.objective.transform(data);
   ranks.all.agree([&] {
     splits.training.emplace(directory, data, dataset::Split::train, rank, number, by_planes);
     splits.validation.emplace(directory, data, dataset::Split::validation, rank, number, by_planes);

@@ -67,8 +67,9 @@ std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetMa
   const std::size_t network =
       nn::Network::planned_bytes(plan.network.spec, plan.input, outputs, batch, nn::Mode::inference,
                                  nn::arithmetic_of(plan.network.spec, plan.input, outputs));
-  return static_cast<std::int64_t>(network +
-                                   dataset::DataLoader::memory_bytes(data.spec, {.micro_batch = batch}));
+  return static_cast<std::int64_t>(network + dataset::DataLoader::memory_bytes(data.spec,
+                                                                               plan.objective.transform(data),
+                                                                               {.micro_batch = batch}));
 }
 
 }  // namespace
@@ -76,12 +77,13 @@ std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetMa
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
                              const LoaderConfigs& loaders, const nn::Share* share) {
   const dataset::SampleSpec& spec = data.spec;
+  const dataset::VoxelTransform transform = plan.objective.transform(data);
   const int ranks = loaders.training.ranks * plan.batching.cut.ranks_per_sample;
   const int micro_batches = plan.batching.micro_batches_per_step(ranks);
   const int arenas = plan.method.arenas();
   const nn::NetworkCensus census = plan.census();
   const std::size_t measuring =
-      census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
+      census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, transform, loaders.measured) : 0;
   const std::int64_t network =
       network_memory(plan.network.spec, plan.input, plan.objective.output.values(), plan.batching.micro_batch,
                      arenas, plan.formats.arithmetic, share) +
@@ -91,8 +93,8 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   // rank_memory() includes oneDNN, which has planned the network.
   return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
          static_cast<std::int64_t>(
-             dataset::DataLoader::memory_bytes(spec, loaders.training) +
-             std::max(measuring, dataset::DataLoader::memory_bytes(spec, loaders.validation))) +
+             dataset::DataLoader::memory_bytes(spec, transform, loaders.training) +
+             std::max(measuring, dataset::DataLoader::memory_bytes(spec, transform, loaders.validation))) +
          posterior_memory(plan, data);
 }
 

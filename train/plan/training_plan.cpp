@@ -52,6 +52,9 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   plan.objective.output.ensure_made_by(network);
   const nn::NetworkCensus census = plan.census();
   plan.batching = Batching::read(options, context, network, census, plan.input);
+  core::ensure(!plan.batching.cut.plan || plan.objective.smooth == 0, core::Fault::config,
+               "--smooth needs whole samples and --ranks-per-sample {} cuts them: leave one of the two out.",
+               plan.batching.cut.ranks_per_sample);
   plan.formats =
       NumberFormats::read(options, network, census, images_to_choose_by(plan), plan.batching.order);
   plan.method = Method::read(options);

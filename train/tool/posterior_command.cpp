@@ -72,8 +72,8 @@ FittedPosterior fit(const core::Invocation& run, const std::vector<FinishedModel
     training.emplace(open(dataset::Split::train));
     validation.emplace(open(dataset::Split::validation));
   });
-  const std::string& voxels = models.front().model.normalisation.voxels;
-  const dataset::VoxelTransform transform = data.manifest.transform(voxels);
+  const auto& [voxels, offset, scale, mean_count, smooth] = models.front().model.normalisation;
+  const dataset::VoxelTransform transform = data.manifest.transform(voxels, smooth);
   std::vector<ModelToFit> to_fit;
   for (const FinishedModel& finished : models) to_fit.push_back({finished.directory, finished.model});
   FittedPosterior fitted = fit_posterior(

@@ -81,7 +81,7 @@ Task read_task(const core::Invocation& run) {
 
 nn::ModelManifest manifest_of(const Task& task) {
   const auto& [data, plan, request, pretrained, readers, mllog] = task;
-  const dataset::VoxelTransform transform = data.transform(plan.objective.voxels);
+  const dataset::VoxelTransform transform = plan.objective.transform(data);
   nn::ModelManifest model{};
   model.network = plan.network.spec;
   if (plan.method.average > 0) model.weights = WeightAverage::kGroup;
@@ -91,7 +91,7 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.output = plan.objective.output;
   model.epochs = plan.epochs;
   model.choice_epochs = plan.objective.choice_epochs;
-  model.normalisation = {transform.name, {}, {}, data.spec.mean_count};
+  model.normalisation = {transform.name, {}, {}, data.spec.mean_count, plan.objective.smooth};
   for (const dataset::VoxelMap& map : transform.maps) {
     model.normalisation.offset.push_back(map.offset);
     model.normalisation.scale.push_back(map.scale);

@@ -152,7 +152,7 @@ void Training::save() {
 /// Fits the posterior of the finished model. Where it cannot be fitted, the model goes without.
 void Training::add_posterior() {
   if (!nn::takes_posterior(plan_.objective.output) || directory_.model().diverged()) return;
-  const dataset::VoxelTransform transform = task_.data.transform(plan_.objective.voxels);
+  const dataset::VoxelTransform transform = plan_.objective.transform(task_.data);
   FittedPosterior fitted = fit_posterior(
       run_.comm, run_.log, {{directory_.output().path(), directory_.model()}},
       {*splits_.training, *splits_.validation, transform, scale_of(task_.data, plan_.objective.voxels)});

@@ -93,8 +93,9 @@ class Universes(OnnxTest):
         (cls.root / "small.json").write_text(json.dumps(SMALL))
         cls.models = {}
         for name, subvolumes, words in (("boxes", 1, ["--network", "cosmonet32", "--baseline", "summary-statistics"]),
+                                        ("smoothed", 1, ["--network", "cosmonet32", "--baseline", "summary-statistics", "--smooth", 3]),
                                         ("octants", 2, ["--network", cls.root / "small.json"])):
-            data, model = cls.root / f"{name}-data", cls.root / name
+            data, model = cls.root / f"data{subvolumes}", cls.root / name
             succeed("cosmo-prep", "shard", "--input", sim, "--subvolumes", subvolumes, "--validation", 12, "--test", 8, "--output", data)
             succeed("cosmo-train", "--data", data, *words, "--epochs", 3, "--global-batch", 8, "--output", model)
             cls.models[name] = model, data
@@ -110,6 +111,11 @@ class Universes(OnnxTest):
         width = 0.1 * 0.17
         for (simulation, _), matrix in zip(keys, found["posterior_covariance"]):
             self.assertLess(abs(matrix[0, 1] - expected[simulation]) / width, 1e-3)
+
+    def test_a_low_pass_is_part_of_the_graph(self):
+        model, data = self.models["smoothed"]
+        graph, _, _ = self.assert_agrees(model, data)
+        self.assertEqual({entry.key: entry.value for entry in graph.metadata_props}["smooth_mpc_h"], "3")
 
     def test_octants_have_the_posterior_of_octants(self):
         model, data = self.models["octants"]

@@ -98,6 +98,7 @@ OPERATIONS = {
     "Sub": lambda a, b: a - b,
     "Sum": lambda *terms: sum(terms),
     "Tanh": torch.tanh,
+    "Transpose": lambda x, perm: x.permute(perm),
     "Unsqueeze": unsqueeze,
 }
 

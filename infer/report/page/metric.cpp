@@ -1,4 +1,4 @@
-#include "infer/report/metric.hpp"
+#include "infer/report/page/metric.hpp"
 
 #include <fmt/ranges.h>
 
@@ -29,8 +29,14 @@ std::string number(double value, int decimals) {
 const core::Json* find_metric(const core::Json& metrics, const MetricPath& path) {
   const core::Json* here = &metrics;
   for (const std::string& key : path) {
-    if (!here->is_object() || !here->contains(key)) return nullptr;
-    here = &here->at(key);
+    if (here->is_array()) {
+      const std::size_t at = std::stoul(key);
+      if (at >= here->size()) return nullptr;
+      here = &here->at(at);
+    } else {
+      if (!here->is_object() || !here->contains(key)) return nullptr;
+      here = &here->at(key);
+    }
   }
   return here;
 }

@@ -1,11 +1,11 @@
-#include "infer/report/html.hpp"
+#include "infer/report/page/html.hpp"
 
 #include <fmt/format.h>
 
 #include <cctype>
 
 #include "core/format/base64.hpp"
-#include "infer/report/style.hpp"
+#include "infer/report/page/style.hpp"
 
 namespace cosmo::infer::html {
 

@@ -10,7 +10,7 @@
 
 namespace cosmo::infer {
 
-/// Keys from the top of metrics.json downwards.
+/// Keys from the top of metrics.json downwards; in a list, the number of an entry.
 using MetricPath = std::vector<std::string>;
 
 /// The value there, or nullptr if there is none.

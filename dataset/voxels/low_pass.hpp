@@ -1,0 +1,38 @@
+#pragma once
+// A low-pass of voxels: what a network is to predict from another simulator's universes must not depend on scales that
+// simulators disagree about.
+
+#include <span>
+#include <vector>
+
+namespace cosmo::dataset {
+
+/// Weights (side) of a periodic Gaussian along one axis: weight[d] is that of the voxel d further on. Their sum is 1.
+/// `deviation` in voxels, positive: exp(−d² / (2 deviation²)), summed over the periodic images of d.
+std::vector<double> low_pass_weights(double deviation, int side);
+
+/// Convolves periodic cubes with a Gaussian, axis by axis. For one thread at a time.
+class LowPass {
+ public:
+  /// `deviation` in voxels, positive.
+  LowPass(double deviation, int side);
+
+  /// smoothed = voxels, each channel convolved; both (channels, side, side, side). T is std::uint16_t or float.
+  template <class T>
+  void apply(std::span<const T> voxels, std::span<float> smoothed);
+
+ private:
+  struct Tap {
+    std::size_t offset;  ///< voxels further on
+    float weight;
+  };
+
+  /// to[i] = sum over taps of weight × from[i + offset × stride], i below `size`; `from` continues past the period.
+  void sum(const float* from, std::size_t stride, std::size_t size, float* to) const;
+
+  std::size_t side_;
+  std::vector<Tap> taps_;
+  std::vector<float> lines_;  ///< (2 side, side): lines of an axis, and the same again
+};
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,71 @@
+"""--smooth: a low-pass before the network, in training and wherever the model predicts."""
+
+import csv
+import json
+import unittest
+
+from toolkit import DirectoryTest, error_line, make_once, run, succeed
+
+WORDS = ["--network", "cosmonet32", "--epochs", 2, "--global-batch", 8, "--baseline", "none"]
+
+
+class Smooth(DirectoryTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.sim, cls.data, cls.octants = cls.root / "sim", cls.root / "data", cls.root / "octants"
+        make_once(cls.root, ["cosmo-sim", "generate", "--simulations", 48, "--omega-m", "0.25:0.35", "--sigma8", "0.78:0.95",
+                             "--box", 128, "--particles", 32, "--steps", 3, "--grid", 32, "--output", cls.sim])
+        succeed("cosmo-prep", "shard", "--input", cls.sim, "--subvolumes", 1, "--validation", 8, "--test", 8, "--output", cls.data)
+        succeed("cosmo-prep", "shard", "--input", cls.sim, "--subvolumes", 2, "--validation", 8, "--test", 8, "--output", cls.octants)
+        cls.model = cls.root / "model"
+        succeed("cosmo-train", "--data", cls.data, "--output", cls.model, *WORDS, "--smooth", 6)
+
+    def manifest(self, directory):
+        return json.loads((directory / "manifest.json").read_text())
+
+    def weights(self, directory):
+        return [record["sha256"] for record in self.manifest(directory)["checkpoints"]]
+
+    def test_it_is_recorded_and_changes_what_is_learned(self):
+        self.assertEqual(self.manifest(self.model)["normalisation"]["smooth_mpc_h"], 6)
+        plain = self.root / "plain"
+        succeed("cosmo-train", "--data", self.data, "--output", plain, *WORDS)
+        self.assertNotIn("smooth_mpc_h", self.manifest(plain)["normalisation"])
+        self.assertNotEqual(self.weights(plain), self.weights(self.model))
+        self.assertTrue(succeed("cosmo-train", "--data", self.data, "--output", self.model, *WORDS, "--smooth", 6)["up_to_date"])
+
+    def test_readers_and_a_stop_change_no_bit(self):
+        for name, words in (("none", ["--readers", 0]), ("three", ["--readers", 3])):
+            succeed("cosmo-train", "--data", self.data, "--output", self.root / name, *WORDS, "--smooth", 6, *words)
+            self.assertEqual(self.weights(self.root / name), self.weights(self.model))
+        succeed("cosmo-train", "--data", self.data, "--output", self.root / "halves", *WORDS[:2], "--epochs", 1, "--decay-epochs", 2,
+                *WORDS[4:], "--smooth", 6)
+        succeed("cosmo-train", "--data", self.data, "--output", self.root / "halves", *WORDS, "--smooth", 6, "--resume")
+        self.assertEqual(self.weights(self.root / "halves")[-1], self.weights(self.model)[-1])
+
+    def test_a_suite_is_predicted_as_its_split(self):
+        of_split, of_suite = self.root / "split", self.root / "suite"
+        succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", of_split, "--baselines", "centre", ranks=2)
+        succeed("cosmo-infer", "--model", self.model, "--input", self.sim, "--output", of_suite)
+        rows = {row["seed"]: row for row in csv.DictReader((of_suite / "universes.csv").read_text().splitlines())}
+        for row in csv.DictReader((of_split / "universes.csv").read_text().splitlines()):
+            self.assertEqual(rows[row["seed"]]["predicted_sigma8"], row["predicted_sigma8"])
+
+    def test_what_cannot_be_smoothed_is_refused(self):
+        def refused(parts, tool, *words):
+            done = run(tool, *words)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            for part in parts:
+                self.assertIn(part, error_line(done, tool))
+        new = ["--output", self.root / "new"]
+        for value in (-1, 33):
+            refused(["--smooth"], "cosmo-train", "--data", self.data, *new, *WORDS, "--smooth", value)
+        refused(["--smooth", "--subvolumes 1"], "cosmo-train", "--data", self.octants, *new, "--epochs", 1, "--smooth", 6,
+                "--network", "cosmonet32")
+        refused(["--init-from", "--smooth 6"], "cosmo-train", "--data", self.data, *new, *WORDS, "--init-from", self.model)
+        self.assertFalse((self.root / "new").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
