@@ -200,7 +200,7 @@ VoxelTransform DatasetManifest::transform(std::string_view name, double smooth) 
          smooth, spec.box_size.value / 4, name_of(spec.box_size.unit));
   ensure(subvolumes == 1, Fault::config,
          "--smooth is for whole periodic boxes, and the samples of this dataset are sub-volumes: shard with "
-         "--subvolumes 1, or leave --smooth out.");
+         "--subvolumes 1, or give --smooth off.");
   made.smoothing = smooth / spec.voxel_size().value;
   return made;
 }

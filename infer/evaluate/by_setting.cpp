@@ -6,7 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 namespace cosmo::infer {
 
@@ -154,9 +157,16 @@ core::Json to_json(const core::ParameterSpace& parameters, const std::vector<Set
 std::string title_of(const core::Facts& setting) {
   std::string title;
   for (const auto& [name, fact] : setting) {
-    std::string words = name;
+    std::string words = name, unit;
+    for (const auto& [ending, of_length] : {std::pair{"_mpc_h", " Mpc/h"}, std::pair{"_mpc", " Mpc"}}) {
+      if (!unit.empty() || !words.ends_with(ending)) continue;
+      words.resize(words.size() - std::string_view(ending).size());
+      unit = of_length;
+    }
     std::ranges::replace(words, '_', ' ');
-    title += fmt::format("{}{} {}", title.empty() ? "" : ", ", words, fact.text());
+    const std::optional<double> number = fact.number();
+    title += fmt::format("{}{} {}{}", title.empty() ? "" : ", ", words,
+                         number ? fmt::format("{:.4g}", *number) : fact.text(), unit);
   }
   return title.empty() ? "all universes" : title;
 }

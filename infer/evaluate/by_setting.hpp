@@ -33,7 +33,7 @@ core::Json to_json(const core::ParameterSpace& parameters, const std::vector<Set
 /// A line for each setting; empty for a single universe.
 std::string text_of(const core::ParameterSpace& parameters, const std::vector<SettingFigures>& settings);
 
-/// "steps 5, mesh 64"; "all universes" without settings.
+/// "mesh cell 4 Mpc/h, steps 5"; "all universes" without settings.
 std::string title_of(const core::Facts& setting);
 
 }  // namespace cosmo::infer

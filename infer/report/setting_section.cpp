@@ -83,14 +83,14 @@ std::string setting_section(const Report& report, const std::vector<html::Figure
     for (const std::string& name : names_in(report)) row.cells.push_back(cell_of(report, s, name));
   }
   return html::section(
-      "settings-held", "Where this network holds",
+      "holds", "Where this network holds",
       html::paragraph(fmt::format(
           "The mean error on universes of each setting, over the rms error of the model on its validation universes: a bias "
           "of {} of those or less leaves an answer as it is. Below it the rms error over the standard deviation of the "
           "training labels, and the shares of truths in the predicted intervals of 68 and 95 %.",
           kHoldsWithin)) +
           html::gallery(figures, "The same biases; the grey band is where the network holds.", "one") +
-          html::tall_table("setting", symbols, rows));
+          html::table("setting", symbols, rows));
 }
 
 }  // namespace cosmo::infer

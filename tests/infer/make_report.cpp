@@ -13,6 +13,7 @@
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/report.hpp"
 #include "infer/report/results.hpp"
+#include "infer/report/setting_section.hpp"
 #include "nn/zoo/zoo.hpp"
 
 using namespace cosmo;
@@ -87,6 +88,14 @@ void add_parts(Json& metrics) {
     metrics["uncertainty"]["sbc"]["counts"][name] = {12, 11, 12, 13};
     metrics["uncertainty"]["sbc"]["inside"][name] = name == "sigma8";
   }
+  Json setting = {{"setting", {{"<b>kernel", "two-point & <i>"}, {"mesh_cell_mpc_h", 8.0 / 3}}},
+                  {"universes", 12}};
+  for (const std::string& name : kParameters.names)
+    setting[name] = {{"bias_deviations", -0.31}, {"bias_deviations_se", 0.04},  {"scaled_error", 0.5},
+                     {"scaled_error_se", 0.01},  {"within_1_sigma", 0.7},       {"within_1_sigma_se", 0.1},
+                     {"within_2_sigma", 1},      {"within_2_sigma_se", nullptr}};
+  metrics["settings"] = {setting, setting};
+  metrics["settings"][1]["omega_m"]["bias_deviations"] = nullptr;
   metrics["leak"] = {{"seeds", 4}, {"between", "test and training"}};
 }
 
@@ -137,6 +146,7 @@ int main(int argc, char** argv) {
                              plain ? "" : "4 seeds <shared>",
                              {"infer", {{"split", "test"}}, {lost}}};
   figures.calibration = infer::calibration_figures(report);
+  figures.settings = infer::setting_figures(report);
   std::filesystem::create_directories(directory / "figures");
   for (const auto* figure : figures.all()) core::write_text(directory / figure->file, figure->content);
   core::write_text(directory / "metrics.json", metrics.dump(1));

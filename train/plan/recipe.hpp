@@ -14,7 +14,8 @@ namespace cosmo::train {
 struct Recipe {
   std::string name;
   std::map<std::string, std::string> options;
-  double warmup;  ///< share of the epochs over which the learning rate rises
+  double warmup;          ///< share of the epochs over which the learning rate rises
+  bool several_settings;  ///< whether it is for universes that differ in their settings
 };
 
 /// Declares --recipe.

@@ -36,6 +36,11 @@ void declare_training(core::Options& options) {
 TrainingPlan read_training_plan(const core::Options& given, const dataset::DatasetManifest& data, int ranks) {
   const PlanContext context{find_recipe(given), data, ranks};
   const core::Options options = given.with_defaults(context.recipe.options);
+  core::ensure(
+      !context.recipe.several_settings || !data.spec.settings.empty(), core::Fault::config,
+      "--recipe {} learns what settings of simulators change, and all universes of {} have the same: join suites of "
+      "several settings (cosmo-prep shard --input A,B,C), or simulate with lists of them, as --mesh 64,128.",
+      context.recipe.name, options.text("data"));
   TrainingPlan plan;
   plan.recipe = context.recipe.name;
   plan.data = options.text("data");
@@ -52,9 +57,10 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   plan.objective.output.ensure_made_by(network);
   const nn::NetworkCensus census = plan.census();
   plan.batching = Batching::read(options, context, network, census, plan.input);
-  core::ensure(!plan.batching.cut.plan || plan.objective.smooth == 0, core::Fault::config,
-               "--smooth needs whole samples and --ranks-per-sample {} cuts them: leave one of the two out.",
-               plan.batching.cut.ranks_per_sample);
+  core::ensure(
+      !plan.batching.cut.plan || plan.objective.smooth == 0, core::Fault::config,
+      "--smooth needs whole samples and --ranks-per-sample {} cuts them: leave that out, or give --smooth off.",
+      plan.batching.cut.ranks_per_sample);
   plan.formats =
       NumberFormats::read(options, network, census, images_to_choose_by(plan), plan.batching.order);
   plan.method = Method::read(options);

@@ -46,7 +46,7 @@ class BySetting(DirectoryTest):
         text = printed("cosmo-infer", "--model", self.model, "--data", self.data_of(sim), "--output", output, "--baselines", "centre")
         metrics = json.loads((output / "metrics.json").read_text())
         page = Page((output / "report.html").read_text())
-        self.assertIn("settings-held", page.ids)
+        self.assertIn("holds", page.ids)
         self.assertTrue({f"settings.{s}.{name}.bias_deviations" for s in range(len(metrics["settings"])) for name in PARAMETERS}
                         <= check_numbers(page, metrics))
         self.assertTrue((output / "figures/settings.svg").exists())
@@ -82,6 +82,12 @@ class BySetting(DirectoryTest):
             self.assertIn(f"force kernel {entry['setting']['force_kernel']}, steps {entry['setting']['steps']:g}", text)
             self.assert_figures(entry, [row for row in rows if settings[int(row["simulation"])] == entry["setting"]])
         self.assertEqual(sum(entry["universes"] for entry in metrics["settings"]), 40)
+
+    def test_a_model_that_is_to_be_robust_learns_from_several_settings(self):
+        output = self.root / "robust"
+        succeed("cosmo-train", "--data", self.data_of(self.few), "--output", output, "--network", self.root / "small.json", "--epochs", 1,
+                "--global-batch", 8, "--recipe", "robust")
+        self.assertEqual(json.loads((output / "manifest.json").read_text())["config"]["recipe"], "robust")
 
     def test_many_are_shown_by_value_and_by_thirds(self):
         _, metrics, rows = self.infer(self.many)

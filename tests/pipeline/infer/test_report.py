@@ -31,8 +31,10 @@ class MadeUp(unittest.TestCase):
 
     def test_every_section_has_the_numbers_of_metrics(self):
         page, places, files, metrics = self.make()
-        self.assertEqual(page.ids, {"errors", "predictions", "paired", "uncertainty", "measures", "settings", "costs",
+        self.assertEqual(page.ids, {"errors", "predictions", "paired", "uncertainty", "measures", "settings", "holds", "costs",
                                     "provenance"})
+        self.assertLessEqual({f"settings.{s}.{name}.bias_deviations" for s in (0, 1) for name in metrics["network"]}, places)
+        self.assertIn("<b>kernel two-point & <i>, mesh cell 2.667 Mpc/h", page.text)
         names = list(metrics["network"])
         for method in [*METHODS, "baselines.power_spectrum"]:
             self.assertLessEqual({f"{method}.{name}.{figure}" for name in names for figure in FIGURES}, places)
@@ -45,7 +47,7 @@ class MadeUp(unittest.TestCase):
         self.assertLessEqual({"samples", "universes", "uncertainty.negative_log_likelihood",
                               "uncertainty.calibration.universes",
                               *(f"uncertainty.calibration.scale.{name}" for name in names), *(f"forecast.power_spectrum.{key}" for key in ("k_max", "bins", "universes_used"))}, places)
-        self.assertEqual(len(files), 10)
+        self.assertEqual(len(files), 11)
         self.assertIn("level and the curve follows the diagonal", page.text)
         self.assertRegex(page.text, r"outside, σ\S* inside, .* outside, all together outside")
         self.assertEqual(page.alarm, "4 seeds <shared>")
@@ -104,7 +106,7 @@ class Reports(PipelineTest):
         manifest = json.loads((self.root / "predictions" / "manifest.json").read_text())
         self.assertLessEqual({"report.html"} | files, {file["path"] for file in manifest["files"]})
         self.assertEqual(page.ids, {"errors", "predictions", "paired", "uncertainty", "measures", "training", "universes",
-                                    "settings", "costs", "provenance"})
+                                    "settings", "holds", "costs", "provenance"})
         for method in METHODS:
             self.assertLessEqual({f"{prefix}{method}.{name}.scaled_error" for name in metrics["network"]
                                   for prefix in ("", "per_subvolume.")}, places)
