@@ -25,14 +25,18 @@ class LowPass {
   struct Tap {
     std::size_t offset;  ///< voxels further on
     float weight;
+    const float* from;  ///< what sum() adds
   };
 
-  /// to[i] = sum over taps of weight × from[i + offset × stride], i below `size`; `from` continues past the period.
-  void sum(const float* from, std::size_t stride, std::size_t size, float* to) const;
+  /// to = sum over taps of weight × from, `size` values.
+  void sum(std::size_t size, float* to) const;
+  /// The same from `first` on, `Blocks` × 16 values at a time, none of which waits for another; returns how far.
+  template <std::size_t Blocks>
+  std::size_t sum_blocks(std::size_t first, std::size_t size, float* to) const;
 
   std::size_t side_;
   std::vector<Tap> taps_;
-  std::vector<float> lines_;  ///< (2 side, side): lines of an axis, and the same again
+  std::vector<float> copy_;  ///< of voxels that are being replaced
 };
 
 }  // namespace cosmo::dataset

@@ -18,6 +18,9 @@ namespace {
 /// Values of the settings of a universe; what is not known is -infinity, which can be sorted.
 using Values = std::vector<double>;
 
+/// Universes of a combination, on average, for it to be shown by itself.
+constexpr std::size_t kFewest = 4;
+
 constexpr double kUnknown = -std::numeric_limits<double>::infinity();
 
 /// Rows of a table whose universes have something in common.
@@ -79,7 +82,8 @@ std::vector<Group> by_thirds(const std::vector<dataset::SettingColumn>& columns,
 
 std::vector<Group> groups_of(const std::vector<dataset::SettingColumn>& columns,
                              const std::vector<Values>& rows) {
-  if (std::set<Values>(rows.begin(), rows.end()).size() <= kMostCombinations)
+  const std::size_t combinations = std::set<Values>(rows.begin(), rows.end()).size();
+  if (combinations == 1 || (combinations <= kMostCombinations && combinations * kFewest <= rows.size()))
     return by_combination(columns, rows);
   std::vector<Group> list;
   for (std::size_t s = 0; s < columns.size(); ++s) {

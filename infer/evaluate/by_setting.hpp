@@ -20,7 +20,8 @@ struct SettingFigures {
   std::vector<Coverage> coverage;      ///< (P) of the predicted distributions; empty without
 };
 
-/// One entry for each combination of settings, in their order; of more than kMostCombinations, one for each value of each
+/// One entry for each combination of settings, in their order; of more than kMostCombinations, or fewer than four universes
+/// for each, one for each value of each
 /// setting by itself, and of more values than that one for each third of the universes.
 inline constexpr std::size_t kMostCombinations = 12;
 std::vector<SettingFigures> evaluate_by_setting(const NetworkPrediction& network,

@@ -24,6 +24,8 @@ std::size_t seen(const nn::ModelManifest& model, dataset::Split which, const dat
       data.split(which).seeds, [&](std::uint64_t seed) { return known.contains(seed); }));
 }
 
+std::string smoothing_text(double smooth) { return smooth > 0 ? fmt::format("{:g}", smooth) : "off"; }
+
 /// Whether they differ only in their dropout probabilities.
 bool have_the_same_weights(const nn::NetworkSpec& a, const nn::NetworkSpec& b) {
   return nn::with_dropout(a, 0).layers == nn::with_dropout(b, 0).layers;
@@ -39,8 +41,8 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   ensure(model.complete, Fault::config,
          "{} of --init-from is a training that is not finished: run its command again until it is.", name);
   ensure(model.normalisation.smooth == plan.objective.smooth, Fault::config,
-         "{} of --init-from has --smooth {:g} and this training {:g}: give the same.", name,
-         model.normalisation.smooth, plan.objective.smooth);
+         "{} of --init-from has --smooth {} and this training {}: give the same.", name,
+         smoothing_text(model.normalisation.smooth), smoothing_text(plan.objective.smooth));
   ensure(model.normalisation.voxels == plan.objective.voxels &&
              model.output.option() == plan.objective.output.option(),
          Fault::config, "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,

@@ -62,7 +62,7 @@ class Transfer(DirectoryTest):
     def test_settings_of_the_mixture_are_judged_one_by_one(self):
         settings = self.metrics("mixed-smooth-16-1", "own")["settings"]
         self.assertGreater(len(settings), 1)
-        self.assertTrue(all({"input", "steps"} & set(entry["setting"]) for entry in settings))
+        self.assertTrue(all({"input", "steps", "force_kernel"} & set(entry["setting"]) for entry in settings))
 
     def test_the_figure_is_an_image_with_every_recipe(self):
         image = xml.etree.ElementTree.parse(self.out / "front.svg")
