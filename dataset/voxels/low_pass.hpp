@@ -36,7 +36,7 @@ class LowPass {
 
   std::size_t side_;
   std::vector<Tap> taps_;
-  std::vector<float> copy_;  ///< of voxels that are being replaced
+  std::vector<float> copy_;  ///< voxels that are being replaced
 };
 
 }  // namespace cosmo::dataset
