@@ -4,14 +4,7 @@
 set -euo pipefail
 [ $# -eq 2 ] || { echo "Usage: run.sh SETTINGS OUTPUT" >&2; exit 2; }
 settings=$1 out=$(realpath -m "$2")
-pipelines=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-PATH=$PATH:$(realpath -m "$pipelines/../../../bin")  # PREFIX/bin beside PREFIX/share/cosmo/pipelines
-for tool in cosmo-sim cosmo-prep cosmo-train cosmo-infer; do
-  command -v $tool >/dev/null || { echo "run.sh: $tool is not on PATH: install cosmo, or add the directory of its tools to PATH." >&2; exit 4; }
-done
-set -a
-. "$pipelines/mpi.env"
-set +a
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/tools.sh"
 
 stage() {
   echo

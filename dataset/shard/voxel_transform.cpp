@@ -126,7 +126,7 @@ VoxelKind kind_in_model(std::string_view name, double mean_count) {
 }
 
 bool needs_whole_sample(const VoxelTransform& transform) {
-  return transform.smoothing > 0 || row_of(transform.name).every_sample;
+  return transform.smoothing > 0 || divides_by_mean(transform.name);
 }
 
 bool divides_by_mean(std::string_view name) { return row_of(name).every_sample; }

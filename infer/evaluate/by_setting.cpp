@@ -107,8 +107,8 @@ std::vector<double> own_errors(Models models) {
   return errors;
 }
 
-SettingFigures figures_of(const NetworkPrediction& network, const Group& group) {
-  const std::vector<double> own = own_errors(network.models);
+/// `own`: own_errors() of the models.
+SettingFigures figures_of(const NetworkPrediction& network, std::span<const double> own, const Group& group) {
   dataset::PredictionTable table{network.method.universes.parameters, {}};
   std::vector<Distribution> distributions;
   for (const std::size_t row : group.rows) {
@@ -131,9 +131,10 @@ SettingFigures figures_of(const NetworkPrediction& network, const Group& group) 
 std::vector<SettingFigures> evaluate_by_setting(const NetworkPrediction& network,
                                                 const dataset::SplitReader& reader) {
   const std::vector<Values> rows = values_of(network.method.universes, reader);
+  const std::vector<double> own = own_errors(network.models);
   std::vector<SettingFigures> figures;
   for (const Group& group : groups_of(reader.spec().settings, rows))
-    figures.push_back(figures_of(network, group));
+    figures.push_back(figures_of(network, own, group));
   return figures;
 }
 
@@ -144,14 +145,10 @@ core::Json to_json(const core::ParameterSpace& parameters, const std::vector<Set
     for (const auto& [name, fact] : of.setting) entry["setting"][name] = fact.to_json();
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       core::Json& figures = entry[parameters.names[p]];
-      const auto put = [&](const std::string& name, const Estimate& estimate) {
-        figures[name] = estimate.value;
-        figures[name + "_se"] = estimate.standard_error;
-      };
-      put("bias_deviations", of.bias[p]);
-      put("scaled_error", of.scaled_error[p]);
-      put("within_1_sigma", of.coverage[p].within_1_sigma);
-      put("within_2_sigma", of.coverage[p].within_2_sigma);
+      put(figures, "bias_deviations", of.bias[p]);
+      put(figures, "scaled_error", of.scaled_error[p]);
+      put(figures, "within_1_sigma", of.coverage[p].within_1_sigma);
+      put(figures, "within_2_sigma", of.coverage[p].within_2_sigma);
     }
     json.push_back(std::move(entry));
   }
@@ -164,7 +161,7 @@ std::string title_of(const core::Facts& setting) {
     std::string words = name, unit;
     for (const auto& [ending, of_length] : {std::pair{"_mpc_h", " Mpc/h"}, std::pair{"_mpc", " Mpc"}}) {
       if (!unit.empty() || !words.ends_with(ending)) continue;
-      words.resize(words.size() - std::string_view(ending).size());
+      words = name.substr(0, name.size() - std::string_view(ending).size());
       unit = of_length;
     }
     std::ranges::replace(words, '_', ' ');

@@ -109,6 +109,11 @@ std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table,
   return metrics;
 }
 
+void put(core::Json& json, const std::string& name, const Estimate& estimate) {
+  json[name] = estimate.value;
+  json[name + "_se"] = estimate.standard_error;
+}
+
 std::string text_of(const Estimate& estimate, int decimals) {
   const auto number = [&](double value) {
     return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "—";
@@ -120,17 +125,13 @@ core::Json to_json(const core::ParameterSpace& parameters, const std::vector<Par
   core::Json json = core::Json::object();
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     core::Json& entry = json[parameters.names[p]];
-    const auto put = [&](const std::string& name, const Estimate& estimate) {
-      entry[name] = estimate.value;
-      entry[name + "_se"] = estimate.standard_error;
-    };
-    put("scaled_error", metrics[p].scaled_error);
-    put("fractional_error", metrics[p].fractional_error);
-    put("relative_error", metrics[p].relative_error);
-    put("mae", metrics[p].mae);
-    put("rmse", metrics[p].rmse);
-    put("bias", metrics[p].bias);
-    put("slope", metrics[p].slope);
+    put(entry, "scaled_error", metrics[p].scaled_error);
+    put(entry, "fractional_error", metrics[p].fractional_error);
+    put(entry, "relative_error", metrics[p].relative_error);
+    put(entry, "mae", metrics[p].mae);
+    put(entry, "rmse", metrics[p].rmse);
+    put(entry, "bias", metrics[p].bias);
+    put(entry, "slope", metrics[p].slope);
   }
   return json;
 }

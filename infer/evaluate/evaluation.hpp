@@ -37,6 +37,9 @@ bool far_from_zero(double low, double high);
 std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table,
                                        std::span<const double> label_deviations);
 
+/// Sets json[name] to the figure and json[name + "_se"] to its standard error.
+void put(core::Json& json, const std::string& name, const Estimate& estimate);
+
 /// "0.0123 ± 0.0004", and "0.0123 ± —" without a standard error.
 std::string text_of(const Estimate& estimate, int decimals);
 

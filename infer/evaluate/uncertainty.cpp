@@ -69,10 +69,6 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
                    const Calibration& calibration_of) {
   const core::ParameterSpace& parameters = network.method.universes.parameters;
   core::Json json = {{"kind", deviation_kind(network.models).key}, {"models", network.models.size()}};
-  const auto put = [](core::Json& entry, const std::string& name, const Estimate& estimate) {
-    entry[name] = estimate.value;
-    entry[name + "_se"] = estimate.standard_error;
-  };
   put(json, "negative_log_likelihood", uncertainty.negative_log_likelihood);
   json["calibration"] = {{"universes", network.models.front().validation.universes}};
   for (std::size_t p = 0; p < parameters.size(); ++p) {

@@ -7,12 +7,7 @@ set -euo pipefail
 [ $# -eq 1 ] || [ $# -eq 2 ] || { echo "Usage: run.sh OUT [SETTINGS]" >&2; exit 2; }
 here=$(cd "$(dirname "$(realpath "$0")")" && pwd)
 out=$(realpath -m "$1") settings=$(realpath "${2:-$here}")
-for tool in cosmo-sim cosmo-prep cosmo-train cosmo-infer; do
-  command -v $tool >/dev/null || { echo "run.sh: $tool is not on PATH: install cosmo, or add the directory of its tools to PATH." >&2; exit 4; }
-done
-set -a
-. "$here/../mpi.env"
-set +a
+. "$here/../tools.sh"
 . "$settings/sizes.env"
 mkdir -p "$out"
 cd "$out"

@@ -54,9 +54,9 @@ def precision(metrics, parameter):
     return metrics["network"][parameter]["fractional_error"]
 
 
-def mean_and_scatter(values, error, digits):
+def mean_and_scatter(values, error, form):
     scatter = statistics.stdev(values) if len(values) > 1 else error
-    return f"{statistics.mean(values):+.{digits}f} ± {scatter:.{digits}f}" if digits < 4 else f"{statistics.mean(values):.{digits}f} ± {scatter:.{digits}f}"
+    return f"{statistics.mean(values):{form}} ± {scatter:{form.lstrip('+')}}"
 
 
 def row(head, cells):
@@ -76,7 +76,7 @@ def precision_table(recipes):
     for recipe in recipes:
         found = recipe.values("one-setting", precision)
         error = recipe.values("one-setting", lambda m, p: m["network"][p]["fractional_error_se"])
-        rows.append((recipe.name, [mean_and_scatter(found[p], error[p][0], 4) for p in NAMES]))
+        rows.append((recipe.name, [mean_and_scatter(found[p], error[p][0], ".4f") for p in NAMES]))
     for key, title in (("power_spectrum", "regression on P(k)"), ("summary_statistics", "regression on all statistics")):
         for recipe in recipes:
             metrics = recipe.runs[0]["one-setting"]["baselines"].get(key)
@@ -92,7 +92,7 @@ def bias_table(recipes, test):
         found, error = recipe.values(test, bias), recipe.values(test, bias_error)
         covered = [f"{100 * statistics.mean(recipe.values(test, lambda m, p, k=k: m['settings'][0][p][k])[p]):.1f}"
                    for p in NAMES for k in ("within_1_sigma", "within_2_sigma")]
-        rows.append((recipe.name, [mean_and_scatter(found[p], error[p][0], 2) for p in NAMES] +
+        rows.append((recipe.name, [mean_and_scatter(found[p], error[p][0], "+.2f") for p in NAMES] +
                      [", ".join(covered[0::2]), ", ".join(covered[1::2])]))
     for recipe in recipes:
         if not recipe.name.endswith("-plain"):
