@@ -118,6 +118,14 @@ double Options::number(const std::string& name) const {
   return parse_number(text(name), "--" + name, text(name));
 }
 
+double Options::number_or_off(const std::string& name, double off) const {
+  const std::string& value = text(name);
+  if (value == "off") return off;
+  const auto result = finite_number(value);
+  ensure(result.has_value(), Fault::usage, "Option --{} is '{}': give a finite number, or off.", name, value);
+  return *result;
+}
+
 std::int64_t Options::integer(const std::string& name, std::int64_t low, std::int64_t high) const {
   return parse_integer(text(name), "--" + name, low, high);
 }

@@ -69,6 +69,8 @@ class Options {
   std::vector<std::string> texts(const std::string& name) const;
   bool is_on(const std::string& name) const;     ///< value of a switch
   double number(const std::string& name) const;  ///< a finite number
+  /// A finite number, or "off", which stands for another.
+  double number_or_off(const std::string& name, double off) const;
   /// Finite numbers separated by commas.
   std::vector<double> numbers(const std::string& name) const;
   /// A whole number low … high, limits that need at most 63 bits. Throws Error{config} if it is outside.

@@ -195,9 +195,11 @@ VoxelTransform DatasetManifest::transform(std::string_view name, double smooth) 
     made = find_voxel_transform(name, scale(curve_of(name)));
   }
   if (smooth == 0) return made;
-  ensure(smooth > 0 && smooth <= spec.box_size.value / 4, Fault::config,
-         "--smooth {} is not between 0 and a quarter of the box, {} {}: choose a value in that range.",
-         smooth, spec.box_size.value / 4, name_of(spec.box_size.unit));
+  ensure(
+      smooth > 0 && smooth <= spec.box_size.value / 4, Fault::config,
+      "--smooth {}, which --recipe robust has, too, is not between 0 and a quarter of the box, {} {}: give "
+      "--smooth a value in that range, or off.",
+      smooth, spec.box_size.value / 4, name_of(spec.box_size.unit));
   ensure(subvolumes == 1, Fault::config,
          "--smooth is for whole periodic boxes, and the samples of this dataset are sub-volumes: shard with "
          "--subvolumes 1, or give --smooth off.");

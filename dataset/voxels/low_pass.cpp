@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "dataset/voxels/transpose.hpp"
 
@@ -12,8 +11,23 @@ namespace cosmo::dataset {
 
 namespace {
 
-/// Values between planes: without them those of 32² voxels would be 4 KiB apart, which loads and stores confuse.
-constexpr std::size_t kApart = 16;
+/// Values of a row that are convolved along x before others, so that those of all x stay in the first-level cache.
+constexpr std::size_t kWide = 8 * kTransposed;
+
+/// A row on no boundary. memcpy() would take it through the stack, 16 bytes at a time.
+template <class T>
+using Anywhere [[gnu::vector_size(sizeof(Row<T>)), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
+
+/// For a few values: std::copy_n() would call a function.
+template <class T>
+void copy_row(const T* from, std::size_t size, float* to) {
+  std::size_t i = 0;
+  for (; i + kTransposed <= size; i += kTransposed) {
+    const Row<T> values = *reinterpret_cast<const Anywhere<T>*>(from + i);
+    *reinterpret_cast<Anywhere<float>*>(to + i) = __builtin_convertvector(values, Row<float>);
+  }
+  for (; i < size; ++i) to[i] = static_cast<float>(from[i]);
+}
 
 }  // namespace
 
@@ -34,25 +48,34 @@ std::vector<double> low_pass_weights(double deviation, int side) {
 LowPass::LowPass(double deviation, int side) : side_(static_cast<std::size_t>(side)) {
   constexpr double kLeast = 1e-9;  // smaller ones change no float
   const std::vector<double> weights = low_pass_weights(deviation, side);
+  const auto backwards = [this](std::size_t d) { return d > side_ / 2; };
   for (std::size_t d = 0; d < side_; ++d) {
-    if (weights[d] > kLeast) taps_.push_back({d, static_cast<float>(weights[d]), nullptr});
+    if (weights[d] <= kLeast) continue;
+    taps_.push_back({d, static_cast<float>(weights[d]), nullptr});
+    if (backwards(d))
+      before_ = std::max(before_, side_ - d);
+    else
+      after_ = d;
   }
-  copy_.resize(side_ * (side_ * side_ + kApart));
+  for (Tap& tap : taps_) tap.offset = (backwards(tap.offset) ? tap.offset - side_ : tap.offset) + before_;
+  copy_ = core::zeros<float>((before_ + side_ + after_) * std::max(2 * side_, kWide));
 }
 
 template <std::size_t Blocks>
 std::size_t LowPass::sum_blocks(std::size_t first, std::size_t size, float* to) const {
   std::size_t i = first;
   for (; i + Blocks * kTransposed <= size; i += Blocks * kTransposed) {
-    Row<float> sums[Blocks] = {};
+    Row<float> sums[Blocks];
+#pragma GCC unroll 8
+    for (std::size_t b = 0; b < Blocks; ++b) sums[b] = Row<float>{};
     for (const Tap& tap : taps_) {
-      for (std::size_t b = 0; b < Blocks; ++b) {
-        Row<float> values;
-        std::memcpy(&values, tap.from + i + b * kTransposed, sizeof values);
-        sums[b] += tap.weight * values;
-      }
+#pragma GCC unroll 8
+      for (std::size_t b = 0; b < Blocks; ++b)
+        sums[b] += tap.weight * *reinterpret_cast<const Anywhere<float>*>(tap.from + i + b * kTransposed);
     }
-    std::memcpy(to + i, sums, sizeof sums);
+#pragma GCC unroll 8
+    for (std::size_t b = 0; b < Blocks; ++b)
+      *reinterpret_cast<Anywhere<float>*>(to + i + b * kTransposed) = sums[b];
   }
   return i;
 }
@@ -69,29 +92,45 @@ void LowPass::sum(std::size_t size, float* to) const {
 }
 
 template <class T>
+LowPass::Rows LowPass::along_z(const T* plane) {
+  const std::size_t n = side_, apart = before_ + n + after_;
+  float *const rows = copy_.data(), *const sums = rows + n * apart;
+  for (std::size_t y = 0; y < n; ++y) {
+    float* const row = rows + y * apart + before_;
+    copy_row(plane + y * n, n, row);
+    copy_row(row + n - before_, before_, row - before_);
+    copy_row(row, after_, row + n);
+  }
+  for (Tap& tap : taps_) tap.from = rows + tap.offset;
+  sum(n * apart - before_ - after_, sums);  // of all rows at once: sums across their ends are not read
+  return {sums, apart};
+}
+
+void LowPass::across(Rows rows, std::size_t width, float* to, std::size_t apart) {
+  const std::size_t n = side_;
+  const auto copy = [&](std::size_t from, std::size_t count, std::size_t at) {
+    for (std::size_t row = 0; row < count; ++row)
+      copy_row(rows.first + (from + row) * rows.apart, width, copy_.data() + (at + row) * width);
+  };
+  copy(n - before_, before_, 0);
+  copy(0, n, before_);
+  copy(0, after_, before_ + n);
+  const std::size_t together = apart == width ? n : 1;
+  for (std::size_t row = 0; row < n; row += together) {
+    for (Tap& tap : taps_) tap.from = copy_.data() + (row + tap.offset) * width;
+    sum(together * width, to + row * apart);
+  }
+}
+
+template <class T>
 void LowPass::apply(std::span<const T> voxels, std::span<float> smoothed) {
   const std::size_t n = side_, plane = n * n;
-  float* const copy = copy_.data();
-  const auto repeat = [&](const auto* from, std::size_t size) {  // what follows the end is the beginning
-    std::copy_n(from, size, copy);
-    std::copy_n(copy, size, copy + size);
-  };
-  for (Tap& tap : taps_) tap.from = copy + tap.offset;
-  for (std::size_t row = 0; row < voxels.size(); row += n) {  // along z
-    repeat(voxels.data() + row, n);
-    sum(n, smoothed.data() + row);
-  }
-  for (Tap& tap : taps_) tap.from = copy + tap.offset * n;
-  for (std::size_t first = 0; first < smoothed.size(); first += plane) {  // along y
-    repeat(smoothed.data() + first, plane);
-    sum(plane, smoothed.data() + first);
-  }
-  for (std::size_t channel = 0; channel < smoothed.size(); channel += n * plane) {  // along x
-    float* const at = smoothed.data() + channel;
-    for (std::size_t x = 0; x < n; ++x) std::copy_n(at + x * plane, plane, copy + x * (plane + kApart));
-    for (std::size_t x = 0; x < n; ++x) {
-      for (Tap& tap : taps_) tap.from = copy + (x + tap.offset) % n * (plane + kApart);
-      sum(plane, at + x * plane);
+  for (std::size_t first = 0; first < smoothed.size(); first += plane)
+    across(along_z(voxels.data() + first), n, smoothed.data() + first, n);  // along y
+  for (std::size_t channel = 0; channel < smoothed.size(); channel += n * plane) {
+    for (std::size_t at = 0; at < plane; at += kWide) {  // along x
+      float* const rows = smoothed.data() + channel + at;
+      across({rows, plane}, std::min(kWide, plane - at), rows, plane);
     }
   }
 }

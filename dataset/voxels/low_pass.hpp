@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/buffer.hpp"
+
 namespace cosmo::dataset {
 
 /// Weights (side) of a periodic Gaussian along one axis: weight[d] is that of the voxel d further on. Their sum is 1.
@@ -23,7 +25,7 @@ class LowPass {
 
  private:
   struct Tap {
-    std::size_t offset;  ///< voxels further on
+    std::size_t offset;  ///< voxels behind the first that is reached
     float weight;
     const float* from;  ///< what sum() adds
   };
@@ -34,9 +36,22 @@ class LowPass {
   template <std::size_t Blocks>
   std::size_t sum_blocks(std::size_t first, std::size_t size, float* to) const;
 
-  std::size_t side_;
+  /// `side` rows of values.
+  struct Rows {
+    const float* first;
+    std::size_t apart;  ///< from one row to the next
+  };
+
+  /// The rows of a plane (side, side), convolved along themselves. Valid until the next call.
+  template <class T>
+  Rows along_z(const T* plane);
+  /// Convolves rows of `width` values across the rows, into `to`, in which rows are `apart`; both may be the same.
+  void across(Rows rows, std::size_t width, float* to, std::size_t apart);
+
+  std::size_t side_, before_ = 0, after_ = 0;  ///< voxels that the taps reach backwards and forwards
   std::vector<Tap> taps_;
-  std::vector<float> copy_;  ///< voxels that are being replaced
+  core::Buffer<float>
+      copy_;  ///< rows that are being replaced, with their periodic ends; behind a plane's, their sums
 };
 
 }  // namespace cosmo::dataset

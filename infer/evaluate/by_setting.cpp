@@ -97,12 +97,24 @@ std::vector<Group> groups_of(const std::vector<dataset::SettingColumn>& columns,
   return list;
 }
 
-/// Rms errors of the validation universes of the models (P), the mean over several.
+/// Rms errors of what a model predicts for its validation universes (P): of its posterior's mean, or in older models of the
+/// network by itself.
+std::vector<double> own_errors(const Model& model, const std::optional<nn::ModelPosterior>& posterior) {
+  if (!posterior || posterior->error_of_universes.empty()) return model.validation.per_universe;
+  std::vector<double> errors = posterior->error_of_universes;
+  const core::ParameterSpace& space = model.parameters;
+  for (std::size_t p = 0; p < errors.size(); ++p) errors[p] *= (space.high[p] - space.low[p]) / 2;
+  return errors;
+}
+
+/// The same of an ensemble, the mean over its models unless they have one posterior.
 std::vector<double> own_errors(Models models) {
+  if (models.front().joint) return own_errors(models.front(), models.front().joint);
   std::vector<double> errors(models.front().parameters.size());
-  for (const nn::ModelManifest& model : models) {
+  for (const Model& model : models) {
+    const std::vector<double> of_model = own_errors(model, model.posterior);
     for (std::size_t p = 0; p < errors.size(); ++p)
-      errors[p] += model.validation.per_universe.at(p) / static_cast<double>(models.size());
+      errors[p] += of_model.at(p) / static_cast<double>(models.size());
   }
   return errors;
 }

@@ -243,12 +243,15 @@ void ensure_settings(const ModelManifest& model, const std::string& source) {
       core::Fault::format,
       "{} has a normalisation of {} scales and {} offsets for {} channels: restore it, or train again.",
       source, scale.size(), offset.size(), model.input.channels);
+  const Json& normalisation = model.base.details.at("normalisation");
+  const bool smooths = normalisation.contains(core::key_of("smooth", core::LengthUnit::mpc_h)) ||
+                       normalisation.contains(core::key_of("smooth", core::LengthUnit::mpc));
   core::ensure(
-      model.normalisation.smooth >= 0 &&
-          model.normalisation.smooth <= model.input.voxel_size.value * model.input.size / 4,
+      !smooths || (model.normalisation.smooth > 0 &&
+                   model.normalisation.smooth <= model.input.voxel_size.value * model.input.size / 4),
       core::Fault::format,
-      "{} smooths voxels by {}, which is not between 0 and a quarter of a sample: restore it, or train again.",
-      source, model.normalisation.smooth);
+      "{} smooths voxels by {} {}, which is not between 0 and a quarter of a sample: restore it, or train again.",
+      source, model.normalisation.smooth, core::name_of(model.input.voxel_size.unit));
   core::ensure(std::ranges::all_of(scale, [](double of) { return of > 0; }) && model.epochs >= 1 &&
                    model.choice_epochs >= 1 && model.output.components() >= 0,
                core::Fault::format,

@@ -1,5 +1,8 @@
 #include "nn/model/model_posterior.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/error.hpp"
 #include "core/hdf5/hdf5.hpp"
 
@@ -10,6 +13,7 @@ namespace {
 constexpr const char* kSchema = "cosmo.posterior/1";
 constexpr const char* kOfUniverses = "of_universes";
 constexpr const char* kOfSubvolumes = "of_subvolumes";
+constexpr const char* kErrorOfUniverses = "of_universes/held_out_error";
 constexpr const char* kDistanceOfUniverses = "distance_of_universes";
 constexpr const char* kDistanceOfSubvolumes = "distance_of_subvolumes";
 
@@ -25,6 +29,8 @@ void write_posterior(const std::filesystem::path& path, const ModelPosterior& po
   core::hdf5::File file = core::hdf5::File::create(path);
   file.set_attribute("schema", std::string(kSchema));
   posterior.of_universes.write(file, kOfUniverses);
+  if (!posterior.error_of_universes.empty())
+    file.set_attribute(kErrorOfUniverses, posterior.error_of_universes);
   if (posterior.of_subvolumes) posterior.of_subvolumes->write(file, kOfSubvolumes);
   if (posterior.distance_of_universes) posterior.distance_of_universes->write(file, kDistanceOfUniverses);
   if (posterior.distance_of_subvolumes) posterior.distance_of_subvolumes->write(file, kDistanceOfSubvolumes);
@@ -54,6 +60,17 @@ ModelPosterior read_posterior_file(const std::filesystem::path& directory, const
   };
   ModelPosterior posterior{density(kOfUniverses), std::nullopt};
   if (model.validation.subvolumes > 1) posterior.of_subvolumes = density(kOfSubvolumes);
+  if (file.has_attribute(kErrorOfUniverses)) {
+    posterior.error_of_universes = file.numbers_attribute(kErrorOfUniverses);
+    const auto sound = [](double error) { return std::isfinite(error) && error >= 0; };
+    core::ensure(
+        posterior.error_of_universes.size() == model.parameters.size() &&
+            std::ranges::all_of(posterior.error_of_universes, sound),
+        core::Fault::format,
+        "{} has errors of its means (held_out_error) that are not {} numbers from 0 on: restore it, or fit it "
+        "again with cosmo-train --posterior-only.",
+        path, model.parameters.size());
+  }
   const auto distance = [&](const char* group) -> std::optional<FeatureDistance> {
     if (!file.has(group)) return std::nullopt;
     return FeatureDistance::read(file, path, group);

@@ -26,6 +26,10 @@ struct ModelPosterior {
   /// they are too few.
   std::optional<FeatureDistance> distance_of_universes = {}, distance_of_subvolumes = {};
 
+  /// The rms distance (P) of the mean for a universe from its truth, of validation universes by fits without them, in
+  /// label units; empty in files of older versions.
+  std::vector<double> error_of_universes = {};
+
   /// Number of features that distances are measured from; 0 if none are.
   std::size_t features() const { return distance_of_universes ? distance_of_universes->width() : 0; }
   const std::optional<FeatureDistance>& distance_for_subvolumes() const {

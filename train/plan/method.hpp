@@ -42,10 +42,10 @@ struct Method {
     Method method;
     method.optimizer = &core::row_called(optimizers(), typed.name, "--optimizer");
     method.setting = method.optimizer->parse(typed.value ? *typed.value : method.optimizer->value);
-    method.clip_norm = read_limit(options, "clip-norm", std::numeric_limits<double>::infinity());
+    method.clip_norm = options.number_or_off("clip-norm", std::numeric_limits<double>::infinity());
     core::ensure(method.clip_norm > 0, core::Fault::config,
                  "--clip-norm {} is not positive: give a norm, or off.", method.clip_norm);
-    method.average = read_limit(options, "average", 0);
+    method.average = options.number_or_off("average", 0);
     core::ensure(
         options.text("average") == "off" || (method.average > 0 && method.average < 1), core::Fault::config,
         "The --average of the weights is {}: give a number above 0 and below 1, or off.", method.average);
@@ -74,11 +74,6 @@ struct Method {
   }
 
  private:
-  /// A number, or the value that "off" stands for.
-  static double read_limit(const core::Options& options, const std::string& name, double off) {
-    return options.text(name) == "off" ? off : options.number(name);
-  }
-
   /// --optimizer for the option that earlier versions had for an optimizer's own setting.
   static std::string with_setting(const OptimizerEntry& entry, const core::Options& options) {
     const bool chosen = options.given("optimizer");

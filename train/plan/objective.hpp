@@ -32,7 +32,7 @@ struct Objective {
     options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
                 dataset::voxel_transform_names());
     options.add(
-        "smooth R", std::nullopt,
+        "smooth R|off", std::nullopt,
         "smooth whole periodic boxes first, by a Gaussian of standard deviation R, in Mpc/h, or Mpc as the "
         "data are; hides scales that simulators disagree about" +
             by_recipe("smooth"));
@@ -57,7 +57,7 @@ struct Objective {
         nn::Output::requested(options.named_value("loss"), static_cast<int>(objective.parameters));
     objective.voxels =
         options.given("voxels") ? options.choice("voxels") : dataset::default_voxel_transform(data.spec.kind);
-    objective.smooth = options.text("smooth") == "off" ? 0 : options.number("smooth");
+    objective.smooth = options.number_or_off("smooth", 0);
     core::ensure(options.text("smooth") == "off" || objective.smooth > 0, core::Fault::config,
                  "--smooth {} is not positive: give a length, or off.", options.text("smooth"));
     (void)objective.transform(data);

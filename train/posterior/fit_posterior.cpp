@@ -98,11 +98,13 @@ Predictions predict_all(const core::Communicator& comm, const core::Log& log,
   return all;
 }
 
-Json to_json(const nn::DensityFit& fit, const std::vector<std::string>& names) {
+Json to_json(const nn::DensityFit& fit, const core::ParameterSpace& space) {
   Json json = {{"held_out_log_likelihood", fit.held_out}};
-  for (std::size_t p = 0; p < names.size(); ++p) {
-    json["widening"][names[p]] = fit.density.widening()[p];
-    json["components"][names[p]] = fit.factors[p].components;
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    const std::string& name = space.names[p];
+    json["held_out_rmse"][name] = fit.held_out_error[p] * (space.high[p] - space.low[p]) / 2;
+    json["widening"][name] = fit.density.widening()[p];
+    json["components"][name] = fit.factors[p].components;
   }
   return json;
 }
@@ -115,14 +117,15 @@ FittedPosterior fit(const Predictions& predictions, const nn::ModelManifest& mod
   const nn::DensityFit universes = nn::fit_density(training, validation);
   fitted.facts = {{"universes", training.rows()},
                   {"validation_universes", validation.rows()},
-                  {"of_universes", to_json(universes, model.parameters.names)}};
+                  {"of_universes", to_json(universes, model.parameters)}};
   fitted.posterior = {universes.density, std::nullopt};
+  fitted.posterior->error_of_universes = universes.held_out_error;
   fitted.posterior->distance_of_universes = nn::FeatureDistance::fit(
       predictions.training.universe_features, predictions.validation.universe_features);
   if (model.validation.subvolumes > 1) {
     const nn::DensityFit subvolumes =
         nn::fit_density(predictions.training.subvolumes, predictions.validation.subvolumes);
-    fitted.facts["of_subvolumes"] = to_json(subvolumes, model.parameters.names);
+    fitted.facts["of_subvolumes"] = to_json(subvolumes, model.parameters);
     fitted.posterior->of_subvolumes = subvolumes.density;
     fitted.posterior->distance_of_subvolumes = nn::FeatureDistance::fit(
         predictions.training.subvolume_features, predictions.validation.subvolume_features);

@@ -32,6 +32,20 @@ std::string legend(const std::vector<std::string>& symbols) {
   return content;
 }
 
+/// A title in lines that fit, broken between settings.
+std::vector<std::string> lines_of(const std::string& title) {
+  constexpr std::size_t kLongest = 76;
+  std::vector<std::string> lines(1);
+  for (std::size_t from = 0; from < title.size();) {
+    const std::size_t end = std::min(title.find(", ", from), title.size() - 1) + 1;
+    const std::string part = title.substr(from, end - from);
+    if (!lines.back().empty() && lines.back().size() + part.size() > kLongest) lines.emplace_back();
+    lines.back() += lines.back().empty() && part.front() == ' ' ? part.substr(1) : part;
+    from = end;
+  }
+  return lines;
+}
+
 /// The axis, symmetric about zero, which holds every point.
 svg::Axis axis_of(const std::vector<SettingBias>& settings) {
   double largest = 2 * kHoldsWithin;
@@ -60,8 +74,10 @@ std::string points_of(const SettingBias& setting, const svg::Axis& x, double y) 
 
 std::string setting_figure(const std::vector<std::string>& symbols,
                            const std::vector<SettingBias>& settings) {
-  const double row = kTitleHeight + kPointStep * static_cast<double>(symbols.size()) + 8;
-  const double bottom = kFirstRow + row * static_cast<double>(settings.size());
+  const double points = kPointStep * static_cast<double>(symbols.size()) + 8;
+  double bottom = kFirstRow;
+  for (const SettingBias& setting : settings)
+    bottom += kTitleHeight * static_cast<double>(lines_of(setting.title).size()) + points;
   const svg::Axis x = axis_of(settings);
   std::string content = legend(symbols);
   content += fmt::format(
@@ -75,11 +91,15 @@ std::string setting_figure(const std::vector<std::string>& symbols,
   content += svg::line(kFrom, bottom, kTo, bottom, svg::kInk);
   content +=
       svg::text((kFrom + kTo) / 2, bottom + 42, "middle", "mean error / rms error on validation universes");
-  for (std::size_t s = 0; s < settings.size(); ++s) {
-    const double y = kFirstRow + row * static_cast<double>(s);
-    content += svg::text(kFrom + 4, y + 6, "start", svg::escaped(settings[s].title),
-                         R"( paint-order="stroke" stroke="#fff" stroke-width="5")");
-    content += points_of(settings[s], x, y + kTitleHeight + 4);
+  double y = kFirstRow;
+  for (const SettingBias& setting : settings) {
+    for (const std::string& line : lines_of(setting.title)) {
+      content += svg::text(kFrom + 4, y + 6, "start", svg::escaped(line),
+                           R"( paint-order="stroke" stroke="#fff" stroke-width="5")");
+      y += kTitleHeight;
+    }
+    content += points_of(setting, x, y + 4);
+    y += points;
   }
   return svg::image(kFigureWidth, bottom + kBelow,
                     "Where this network holds: bias on universes of each setting", content);

@@ -63,6 +63,17 @@ double shortfall(const nn::ConditionalDensity& density) {
   return total / static_cast<double>(fresh.rows());
 }
 
+/// The rms distance of a parameter's mean from its truth for fresh pairs.
+double error_of_means(const nn::ConditionalDensity& density, std::size_t parameter) {
+  const nn::DensityPairs fresh = linear_pairs(200000, 400);
+  double total = 0;
+  for (std::size_t row = 0; row < fresh.rows(); ++row) {
+    const nn::Marginals marginals = density.at(fresh.s_of(row)).marginals();
+    total += std::pow(marginals.mean()[parameter] - fresh.theta_of(row)[parameter], 2);
+  }
+  return std::sqrt(total / static_cast<double>(fresh.rows()));
+}
+
 }  // namespace
 
 TEST_CASE("derivatives of a factor's loss with respect to its weights are those of differences") {
@@ -108,6 +119,8 @@ TEST_CASE("a linear Gaussian problem's posterior is found") {
   const nn::DensityFit many = nn::fit_density(linear_pairs(0, 2000), validation);
   CHECK(shortfall(many.density) < 0.03);
   for (const double widening : many.density.widening()) CHECK(widening == Approx(1.05).margin(0.05));
+  for (std::size_t p = 0; p < 2; ++p)
+    CHECK(many.held_out_error[p] == Approx(error_of_means(many.density, p)).epsilon(0.15));
   const nn::DensityFit few = nn::fit_density(linear_pairs(0, 128), validation);
   CHECK(shortfall(few.density) < 0.15);
 }
@@ -130,6 +143,7 @@ TEST_CASE("the fit is the same on any number of threads") {
         three.density.log_density(validation.s, validation.theta));
   CHECK(std::ranges::equal(one.density.widening(), three.density.widening()));
   CHECK(one.held_out == three.held_out);
+  CHECK(one.held_out_error == three.held_out_error);
   settings.seed = 1;
   CHECK(nn::fit_density(training, validation, settings).held_out != one.held_out);
 }

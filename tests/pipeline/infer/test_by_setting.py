@@ -66,13 +66,29 @@ class BySetting(DirectoryTest):
         return found
 
     def assert_figures(self, entry, rows):
-        own = json.loads((self.model / "manifest.json").read_text())["validation"]["rmse_per_universe"]
+        errors = json.loads((self.model / "manifest.json").read_text())["posterior"]["of_universes"]["held_out_rmse"]
+        own = [errors[name] for name in PARAMETERS]
         self.assertEqual(entry["universes"], len(rows))
         for p, name in enumerate(PARAMETERS):
             error = np.array([float(row[f"predicted_{name}"]) - float(row[f"true_{name}"]) for row in rows])
             self.assertAlmostEqual(entry[name]["bias_deviations"], error.mean() / own[p], delta=1e-5)
             self.assertAlmostEqual(entry[name]["bias_deviations_se"], error.std(ddof=1) / len(rows)**0.5 / own[p],
                                    delta=0.15 * error.std() / len(rows)**0.5 / own[p])
+
+    def test_the_unit_is_the_error_of_the_posterior_on_validation_universes(self):
+        """By predicting them: their rows differ from those of the fits by folds by little."""
+        output = self.root / "of-validation"
+        succeed("cosmo-infer", "--model", self.model, "--data", self.data_of(self.few), "--split", "validation", "--output", output,
+                "--baselines", "centre")
+        rows = list(csv.DictReader((output / "universes.csv").read_text().splitlines()))
+        errors = json.loads((self.model / "manifest.json").read_text())["posterior"]["of_universes"]["held_out_rmse"]
+        for name in PARAMETERS:
+            rms = np.mean([(float(row[f"predicted_{name}"]) - float(row[f"true_{name}"]))**2 for row in rows])**0.5
+            self.assertAlmostEqual(errors[name] / rms, 1, delta=0.25)
+        with h5py.File(self.model / "posterior.h5") as file:
+            low, high = np.array([[0.25, 0.35], [0.78, 0.95]]).T
+            np.testing.assert_allclose(file["of_universes"].attrs["held_out_error"] * (high - low) / 2,
+                                       [errors[name] for name in PARAMETERS], rtol=1e-12)
 
     def test_few_combinations_have_an_entry_each(self):
         text, metrics, rows = self.infer(self.few)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import unittest
 
 from toolkit import DirectoryTest, error_line, make_once, run, succeed
@@ -60,11 +61,27 @@ class Smooth(DirectoryTest):
                 self.assertIn(part, error_line(done, tool))
         new = ["--output", self.root / "new"]
         for value in (-1, 33):
-            refused(["--smooth"], "cosmo-train", "--data", self.data, *new, *WORDS, "--smooth", value)
+            refused(["--smooth", "off"], "cosmo-train", "--data", self.data, *new, *WORDS, "--smooth", value)
+        done = run("cosmo-train", "--data", self.data, *new, *WORDS, "--smooth", "none")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("or off", error_line(done, "cosmo-train"))
         refused(["--smooth", "--subvolumes 1"], "cosmo-train", "--data", self.octants, *new, "--epochs", 1, "--smooth", 6,
                 "--network", "cosmonet32")
         refused(["--init-from", "--smooth 6"], "cosmo-train", "--data", self.data, *new, *WORDS, "--init-from", self.model)
         self.assertFalse((self.root / "new").exists())
+
+    def test_a_manifest_that_states_no_possible_low_pass_is_refused(self):
+        for key, value in (("smooth_mpc_h", 0), ("smooth_mpc_h", -6), ("smooth_mpc_h", 60), ("smooth_mpc", 6)):
+            model = self.root / "edited"
+            shutil.rmtree(model, ignore_errors=True)
+            shutil.copytree(self.model, model)
+            manifest = json.loads((model / "manifest.json").read_text())
+            del manifest["normalisation"]["smooth_mpc_h"]
+            manifest["normalisation"][key] = value
+            (model / "manifest.json").write_text(json.dumps(manifest))
+            done = run("cosmo-infer", "--model", model, "--data", self.data, "--output", self.root / "new")
+            self.assertEqual(done.returncode, 5, done.stderr)
+            self.assertIn("smooths voxels by", error_line(done, "cosmo-infer"))
 
 
 if __name__ == "__main__":
