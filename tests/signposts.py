@@ -20,7 +20,7 @@ ROWS = {
     "an option of trainings": (r"\bclip-norm\b", ()),
     "an optimizer": (r"\bsgd\b|\bSgd\b", ()),
     "a cosmological parameter": (r'"w0"', ("histogram/snapshot/snapshot_counts.cpp",)),
-    "a transfer function": (r"no_wiggle|no-wiggle", ()),
+    "a transfer function": (r"no_wiggle|no-wiggle", ("sim/linear/spectrum_check.cpp",)),
     "a force kernel": (r'"two-point"', ()),
     "an integrator": (r"\bBullFrogStepper\b", ()),
     "an option of cosmo-sim": (r'"white-noise', ()),

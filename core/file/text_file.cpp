@@ -40,14 +40,29 @@ std::string TextFile::place(const TextLine& line) const {
 }
 
 double TextFile::number(const TextLine& line, std::string_view cell) const {
-  double result = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), result);
-  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(result)) {
-    constexpr std::size_t kShown = 40;
-    fail(Fault::format, "{} has '{}' where a finite number is needed: correct the file.", place(line),
-         cell.substr(0, kShown));
-  }
-  return result;
+  constexpr std::size_t kShown = 40;
+  const auto number = number_in(cell);
+  ensure(number.has_value(), Fault::format, "{} has '{}' where a finite number is needed: correct the file.",
+         place(line), cell.substr(0, kShown));
+  return *number;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::string plain(text);
+  const std::size_t letter = plain.find_first_of("dD");
+  if (letter != std::string::npos) plain[letter] = 'e';
+  const std::size_t sign = plain.find_first_of("+-", 1);
+  if (sign != std::string::npos && plain.size() == sign + 4 && plain[sign - 1] >= '0' &&
+      plain[sign - 1] <= '9')
+    plain.insert(plain.begin() + static_cast<std::ptrdiff_t>(sign), 'e');  // an exponent of three digits leaves no place for its letter
+  else if (sign != std::string::npos && plain[sign] == '+')
+    plain.erase(sign, 1);  // not taken by std::from_chars in older libraries
+  double value = 0;
+  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
+  if (error != std::errc() || end != plain.data() + plain.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
 }
 
 void write_text(const std::filesystem::path& path, const std::string& text, std::ios::openmode mode) {

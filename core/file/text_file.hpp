@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <ios>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ class TextFile {
   std::string text_;
   std::vector<TextLine> lines_;
 };
+
+/// The finite number that all of a text is, as C, Fortran (1.0D-04, 0.7-100) or people (+0.3) write it.
+std::optional<double> number_in(std::string_view text);
 
 /// The mark with which some editors begin UTF-8 files.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";

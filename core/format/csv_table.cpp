@@ -1,7 +1,10 @@
 #include "core/format/csv_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <functional>
+#include <iterator>
 
 #include "core/error.hpp"
 #include "core/near_name.hpp"
@@ -17,44 +20,100 @@ std::uint64_t Cell::whole_number(std::string_view column, std::uint64_t limit) c
   return number;
 }
 
-void ensure_column(const Cell& name, const std::vector<std::string>& known) {
+void ensure_column(const Cell& name, std::string_view called, const std::vector<std::string>& known) {
   constexpr std::size_t kShown = 40;
-  if (std::ranges::count(known, name.text) > 0) return;
+  if (std::ranges::count(known, called) > 0) return;
   const auto meant = near_name(name.text, known);
   fail(Fault::format, "{} names a column '{}': {}.", name.place(), name.text.substr(0, kShown),
        meant ? "write " + *meant : fmt::format("choose among {}", fmt::join(known, ", ")));
 }
 
-CsvTable::CsvTable(const std::filesystem::path& path, std::string_view thing)
-    : file_(path), lines_(file_.lines()) {
-  std::erase_if(lines_, [](const TextLine& line) { return line.text.front() == '#'; });
-  ensure(lines_.size() >= 2, Fault::format, "{} has no {}: write a header and a line for each.", file_.path(),
+bool names_rows(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kOfRows = {"", "id", "index", "name"};
+  return std::ranges::count(kOfRows, name) > 0;
+}
+
+namespace {
+
+std::string_view unquoted(std::string_view cell) {
+  const bool quoted = cell.size() >= 2 && cell.front() == '"' && cell.back() == '"';
+  return quoted ? trimmed(cell.substr(1, cell.size() - 2)) : cell;
+}
+
+/// What separates the cells of a line: a comma, a semicolon, a blank for any white space, or nothing in a single cell.
+char separator_of(std::string_view line) {
+  for (const char separator : {',', ';'}) {
+    if (line.find(separator) != std::string_view::npos) return separator;
+  }
+  return words_of(line).size() > 1 ? ' ' : '\0';
+}
+
+std::vector<std::string_view> split(std::string_view line, char separator) {
+  if (separator == ' ') return words_of(line);
+  return separator == '\0' ? std::vector{trimmed(line)} : cells_of(line, separator);
+}
+
+bool is_comment(const TextLine& line) { return line.text.front() == '#'; }
+
+bool are_numbers(const TextLine& line) {
+  return std::ranges::all_of(split(line.text, separator_of(line.text)),
+                             [](std::string_view cell) { return number_in(unquoted(cell)).has_value(); });
+}
+
+}  // namespace
+
+CsvTable::CsvTable(const std::filesystem::path& path, std::string_view thing) : file_(path) {
+  const std::vector<TextLine>& lines = file_.lines();
+  const auto first = std::ranges::find_if_not(lines, is_comment);
+  std::ranges::copy_if(first, lines.end(), std::back_inserter(rows_), std::not_fn(is_comment));
+  if (!rows_.empty() && !are_numbers(rows_.front())) {
+    header_ = rows_.front();
+    separator_ = separator_of(header_.text);
+    rows_.erase(rows_.begin());
+  } else if (!rows_.empty()) {
+    separator_ = separator_of(rows_.front().text);
+    if (first != lines.begin()) {
+      const TextLine& comment = *(first - 1);
+      header_ = {
+          comment.number,
+          trimmed(comment.text.substr(std::min(comment.text.find_first_not_of('#'), comment.text.size())))};
+    }
+    const std::size_t columns = split(rows_.front().text, separator_).size();
+    ensure(split(header_.text, separator_of(header_.text)).size() == columns && !header_.text.empty(),
+           Fault::format,
+           "{} begins with numbers: begin the table with a line of {} names, such as omega_m,sigma8.",
+           file_.place(rows_.front()), columns);
+  }
+  ensure(!rows_.empty(), Fault::format, "{} has no {}: write a header and a line for each.", file_.path(),
          thing);
 }
 
-std::vector<Cell> CsvTable::cells_of(const TextLine& line) const {
+std::vector<Cell> CsvTable::cells_of(const TextLine& line, char separator) const {
   std::vector<Cell> cells;
-  for (const std::string_view text : core::cells_of(line.text, ',')) cells.push_back({file_, line, text});
+  for (const std::string_view text : split(line.text, separator))
+    cells.push_back({file_, line, unquoted(text)});
   return cells;
 }
 
-std::vector<std::string> CsvTable::names(const std::function<void(const Cell&)>& check) const {
+std::vector<std::string> CsvTable::names(const std::function<std::string(const Cell&)>& name) const {
   std::vector<std::string> names;
-  for (const Cell& cell : cells_of(lines_.front())) {
-    check(cell);
-    ensure(std::ranges::count(names, cell.text) == 0, Fault::format,
-           "{} names the column {} twice: keep one.", cell.place(), cell.text);
-    names.emplace_back(cell.text);
+  for (const Cell& cell : cells_of(header_, separator_of(header_.text))) {
+    ensure(!cell.text.empty() || names.empty(), Fault::format, "{} has a column without a name: give it one.",
+           cell.place());
+    const std::string called = name(cell);
+    ensure(called.empty() || std::ranges::count(names, called) == 0, Fault::format,
+           "{} names the column {} twice: keep one.", cell.place(), called);
+    names.push_back(called);
   }
   return names;
 }
 
 void CsvTable::for_each_row(const std::function<void(const std::vector<Cell>&)>& read) const {
-  const std::size_t columns = cells_of(lines_.front()).size();
-  for (auto line = lines_.begin() + 1; line != lines_.end(); ++line) {
-    const std::vector<Cell> cells = cells_of(*line);
+  const std::size_t columns = split(header_.text, separator_of(header_.text)).size();
+  for (const TextLine& line : rows_) {
+    const std::vector<Cell> cells = cells_of(line, separator_);
     ensure(cells.size() == columns, Fault::format, "{} has {} cells for {} columns: correct the table.",
-           file_.place(*line), cells.size(), columns);
+           file_.place(line), cells.size(), columns);
     read(cells);
   }
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.hpp"
@@ -71,25 +72,55 @@ bool File::has_attribute(const std::string& name) const {
   return H5Aexists_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT) > 0;
 }
 
-Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
+std::vector<std::string> File::attributes_of(const std::string& object) const {
+  std::vector<std::string> names;
+  if (!header_of(object)) return names;
+  ensure_sound(object, "attributes of " + object);
+  const auto add = [](hid_t, const char* name, const H5A_info_t*, void* all) {
+    static_cast<std::vector<std::string>*>(all)->emplace_back(name);
+    return herr_t{0};
+  };
+  H5Aiterate_by_name(id_.get(), object.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, add, &names,
+                     H5P_DEFAULT);
+  return names;
+}
+
+bool File::holds_numbers(const std::string& name) const {
   const auto [object, short_name] = object_and_name(name);
-  ensure_own(object, "attribute " + name);
-  ensure_sound(object, "attribute " + name);
+  const Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                  H5Aclose);
+  const Handle type(id.get() < 0 ? H5I_INVALID_HID : H5Aget_type(id.get()), H5Tclose);
+  const H5T_class_t kind = type.get() < 0 ? H5T_NO_CLASS : H5Tget_class(type.get());
+  return kind == H5T_FLOAT || kind == H5T_INTEGER;
+}
+
+Handle File::open_attribute(const std::string& name, std::set<H5T_class_t> classes, std::size_t& size) const {
+  const auto [object, short_name] = object_and_name(name);
+  const std::string what = "attribute " + name;
+  ensure_present(object, what);
+  ensure_own(object, what);
+  ensure_sound(object, what);
+  if (H5Aexists_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT) == 0)
+    fail_for_lack("/", what);
   Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
             H5Aclose);
-  ensure_read(id.get() >= 0, "attribute " + name);
+  ensure_read(id.get() >= 0, what);
   const Handle type(H5Aget_type(id.get()), H5Tclose);
   const Handle space(H5Aget_space(id.get()), H5Sclose);
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
   constexpr hssize_t kMost = 1 << 20;
-  ensure_read(H5Tget_class(type.get()) == type_class && points > 0 && points <= kMost, "attribute " + name);
+  ensure(classes.contains(H5Tget_class(type.get())), Fault::format,
+         "{} has an {} of another type than {}: write it as such.", path_, what,
+         classes.contains(H5T_STRING) ? "text" : "number");
+  ensure(points > 0 && points <= kMost, Fault::format, "{} has an {} of {} values: write 1 to {}.", path_,
+         what, points, kMost);
   size = static_cast<std::size_t>(points);
   return id;
 }
 
 std::vector<double> File::numbers_attribute(const std::string& name) const {
   std::size_t size = 0;
-  const Handle id = open_attribute(name, H5T_FLOAT, size);
+  const Handle id = open_attribute(name, {H5T_FLOAT, H5T_INTEGER}, size);
   std::vector<double> values(size);
   ensure_read(H5Aread(id.get(), H5T_NATIVE_DOUBLE, values.data()) >= 0, "attribute " + name);
   return values;
@@ -97,7 +128,7 @@ std::vector<double> File::numbers_attribute(const std::string& name) const {
 
 std::vector<std::string> File::texts_attribute(const std::string& name) const {
   std::size_t size = 0;
-  const Handle id = open_attribute(name, H5T_STRING, size);
+  const Handle id = open_attribute(name, {H5T_STRING}, size);
   const Handle stored(H5Aget_type(id.get()), H5Tclose);
   const std::vector<std::string> texts = H5Tis_variable_str(stored.get()) == 0
                                              ? fixed_texts(id.get(), stored.get(), size, name)
@@ -135,7 +166,16 @@ double File::number_attribute(const std::string& name) const { return numbers_at
 
 std::vector<std::uint64_t> File::integers_attribute(const std::string& name) const {
   std::size_t size = 0;
-  const Handle id = open_attribute(name, H5T_INTEGER, size);
+  const Handle id = open_attribute(name, {H5T_FLOAT, H5T_INTEGER}, size);
+  const Handle type(H5Aget_type(id.get()), H5Tclose);
+  const bool is_float = H5Tget_class(type.get()) == H5T_FLOAT;
+  if (is_float || H5Tget_sign(type.get()) != H5T_SGN_NONE) {
+    constexpr double kMost = 9007199254740992;  // whole numbers above it are not all in a double
+    for (const double value : numbers_attribute(name))
+      ensure(value >= 0 && value == std::floor(value) && (!is_float || value <= kMost), Fault::format,
+             "{} has {} in its attribute {}, where a whole number from 0 on is needed: correct it.", path_,
+             value, name);
+  }
   std::vector<std::uint64_t> values(size);
   ensure_read(H5Aread(id.get(), H5T_NATIVE_UINT64, values.data()) >= 0, "attribute " + name);
   return values;
@@ -143,7 +183,8 @@ std::vector<std::uint64_t> File::integers_attribute(const std::string& name) con
 
 std::uint64_t File::integer_attribute(const std::string& name) const {
   const std::vector<std::uint64_t> values = integers_attribute(name);
-  ensure_read(values.size() == 1, "attribute " + name);
+  ensure(values.size() == 1, Fault::format, "{} has an attribute {} of {} values: write one.", path_, name,
+         values.size());
   return values.front();
 }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/hdf5/diagnosis.hpp"
 #include "core/hdf5/hdf5.hpp"
 
 namespace cosmo::core {
@@ -57,7 +58,8 @@ herr_t try_object(hid_t file, const char* name, const H5O_info_t* info, void*) {
 
 void try_file(const fs::path& path) {
   if (H5Fis_hdf5(path.c_str()) <= 0) return;
-  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Handle access(hdf5::access_properties(), H5Pclose);
+  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (file.get() >= 0) H5Ovisit(file.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &try_object, nullptr);
 }
 

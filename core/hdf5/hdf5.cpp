@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/file/file_kind.hpp"
 #include "core/file/input_file.hpp"
+#include "core/hdf5/diagnosis.hpp"
 #include "core/hdf5/header.hpp"
 #include "core/hdf5/types.hpp"
 
@@ -105,7 +107,7 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
     ensure_written(written && flushed, where_);
   } else {
     ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0,
-           Fault::format, "{} cannot be read: the file is damaged, restore it.", where_);
+           Fault::format, "{} cannot be read: its bytes are damaged, restore the file.", where_);
   }
 }
 
@@ -115,7 +117,7 @@ File File::create(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   const Handle creation = properties(H5P_FILE_CREATE);
   H5Pset_obj_track_times(creation.get(), false);
-  const Handle access = properties(H5P_FILE_ACCESS);
+  const Handle access(access_properties(), H5Pclose);
   H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);  // a dataset left open is an error
   Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
   ensure_written(id.get() >= 0, path.string());
@@ -134,7 +136,7 @@ File File::create(const std::filesystem::path& path, const Communicator& comm,
   comm.agree([&] {
     if (comm.size() == 1) return;
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    const Handle access = properties(H5P_FILE_ACCESS);
+    const Handle access(access_properties(), H5Pclose);
     // Each rank opens the file alone: closing writes the superblock, and if ranks did that together, one
     // whose write fails would leave the others waiting. It does not change, so all write the same bytes.
     H5Pset_fapl_mpio(access.get(), MPI_COMM_SELF, MPI_INFO_NULL);
@@ -149,11 +151,14 @@ File File::create(const std::filesystem::path& path, const Communicator& comm,
 File File::open(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   (void)ensure_readable(path);
-  ensure(H5Fis_hdf5(path.c_str()) != 0, Fault::format,
-         "{} is not an HDF5 file: check its name, or restore it.", path.string());
-  Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  ensure(id.get() >= 0, Fault::format,
-         "{} is not a readable HDF5 file: it is truncated or damaged, restore it.", path.string());
+  if (H5Fis_hdf5(path.c_str()) == 0) {
+    const std::string kind = kind_of_file(path);
+    fail(Fault::format, "{} is not an HDF5 file{}", path.string(),
+         kind.empty() ? std::string(": check its name, or restore it.") : fmt::format(" but {}.", kind));
+  }
+  const Handle access(access_properties(), H5Pclose);
+  Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  if (id.get() < 0) fail(Fault::format, "{} {}", path.string(), why_not_opened(path));
   const Handle creation(H5Fget_create_plist(id.get()), H5Pclose);
   hsize_t user_block = 0;
   std::size_t addresses = 0, lengths = 0;
@@ -226,17 +231,28 @@ void File::ensure_own(const std::string& object, const std::string& what) const 
 }
 
 Dataset File::dataset(const std::string& name) const {
+  ensure_present(name, "dataset /" + name);
   ensure_own(name, "dataset /" + name);
   ensure_sound(name, "dataset /" + name);
   Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   ensure_read(id.get() >= 0, "dataset /" + name);
   const Handle creation(H5Dget_create_plist(id.get()), H5Pclose);
-  const H5D_layout_t layout = H5Pget_layout(creation.get());
-  const bool own = (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
-                   H5Pget_external_count(creation.get()) == 0;
-  ensure(own, Fault::format, "{} /{} is stored in other files: copy them into one.", path_, name);
-  if (reading_) ensure_stored(id.get(), creation.get(), path_ + " /" + name);
+  const std::string where = path_ + " /" + name;
+  ensure_stored_here(creation.get(), where);
+  if (reading_) {
+    ensure_decodable(creation.get(), where);
+    ensure_stored(id.get(), creation.get(), where);
+  }
   return Dataset(std::move(id), path_ + " /" + name);
+}
+
+bool File::refers_to_others(const std::string& name) const {
+  ensure_own(name, "dataset /" + name);
+  ensure_sound(name, "dataset /" + name);
+  const Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  ensure_read(id.get() >= 0, "dataset /" + name);
+  const Handle creation(H5Dget_create_plist(id.get()), H5Pclose);
+  return H5Pget_layout(creation.get()) == H5D_VIRTUAL;
 }
 
 void File::create_group(const std::string& name) {
@@ -255,9 +271,32 @@ void File::close() {
 void release_memory() { H5garbage_collect(); }
 
 void File::ensure_read(bool good, const std::string& what) const {
-  ensure(good, Fault::format, "{} has no readable {}: it is damaged or not of this toolkit, restore it.",
-         path_, what);
+  ensure(good, Fault::format, "{} has no readable {}: its metadata are damaged, restore it.", path_, what);
 }
+
+/// Throws Error{format} unless the object that `what` needs exists.
+void File::ensure_present(const std::string& object, const std::string& what) const {
+  std::string within = "/";
+  for (std::size_t end = 0; end != std::string::npos && object != ".";) {
+    end = object.find('/', end + 1);
+    const std::string part = object.substr(0, end);
+    if (H5Lexists(id_.get(), part.c_str(), H5P_DEFAULT) == 0) fail_for_lack(within, what);
+    within = "/" + part;
+  }
+}
+
+/// Throws Error{format} for what a group or dataset should have.
+void File::fail_for_lack(const std::string& within, const std::string& what) const {
+  const Handle group(H5Gopen2(id_.get(), within.c_str(), H5P_DEFAULT), H5Gclose);
+  fail(Fault::format,
+       "{} has no {}{}: give a file of the expected layout (docs/formats.md), or a complete one.", path_,
+       what,
+       group.get() < 0
+           ? ""
+           : fmt::format("; {} has {}", within == "/" ? "the file" : within, members_of(group.get())));
+}
+
+std::string File::contents() const { return members_of(id_.get()); }
 
 bool File::has(const std::string& name) const { return H5Lexists(id_.get(), name.c_str(), H5P_DEFAULT) > 0; }
 

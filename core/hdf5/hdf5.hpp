@@ -147,6 +147,8 @@ class File {
   /// Opens a dataset to read, or to write if the file is new. Throws Error{format} if it does not exist, is a
   /// link, or is stored outside the file.
   Dataset dataset(const std::string& name) const;
+  /// Whether the values of a dataset are stored in other files.
+  bool refers_to_others(const std::string& name) const;
   /// Reads the whole dataset, which must hold T in this shape.
   template <class T>
   std::vector<T> read(const std::string& name, const Shape& shape) const {
@@ -173,12 +175,20 @@ class File {
   void set_attribute(const std::string& name, const std::vector<std::uint64_t>& values);
   void set_attribute(const std::string& name, const std::vector<std::string>& values);
 
+  /// What is at the top level, for a message: "/Header, /PartType1".
+  std::string contents() const;
   /// Whether there is a group or dataset of this name at the top level.
   bool has(const std::string& name) const;
   /// Throws Error{format} if the group or dataset has a damaged header.
   bool has_attribute(const std::string& name) const;
+  /// Names of the attributes of a group or dataset, or of the file, "."; none if it does not exist. Throws Error{format} if
+  /// its header is damaged.
+  std::vector<std::string> attributes_of(const std::string& object) const;
+  /// Whether an attribute holds numbers.
+  bool holds_numbers(const std::string& name) const;
   /// Texts are UTF-8.
   std::string text_attribute(const std::string& name) const;
+  /// Numbers of any type; integers must be whole, from 0 on.
   double number_attribute(const std::string& name) const;
   std::uint64_t integer_attribute(const std::string& name) const;
   std::vector<double> numbers_attribute(const std::string& name) const;
@@ -189,7 +199,7 @@ class File {
   File(Handle id, std::string path);
   Dataset create_dataset(const std::string& name, hid_t type, const Shape& shape, const Storage& storage);
   void write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data);
-  Handle open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const;
+  Handle open_attribute(const std::string& name, std::set<H5T_class_t> classes, std::size_t& size) const;
   std::vector<std::string> fixed_texts(hid_t attribute, hid_t type, std::size_t count,
                                        const std::string& name) const;
   std::vector<std::string> heap_texts(const std::string& name, std::size_t count) const;
@@ -198,6 +208,8 @@ class File {
   Places& places() const;
   std::optional<std::uint64_t> header_of(const std::string& object) const;
   void ensure_read(bool good, const std::string& what) const;
+  void ensure_present(const std::string& object, const std::string& what) const;
+  [[noreturn]] void fail_for_lack(const std::string& within, const std::string& what) const;
 
   Handle id_;
   std::string path_;

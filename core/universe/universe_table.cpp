@@ -64,7 +64,8 @@ std::vector<SimulationRecord> read_universe_table(const std::filesystem::path& p
   const CsvTable table(path, "universe");
   const std::vector<std::string> known = columns();
   const std::vector<std::string> names = table.names([&](const Cell& cell) {
-    if (!cell.text.starts_with(kSetting)) ensure_column(cell, known);
+    if (!cell.text.starts_with(kSetting)) ensure_column(cell, cell.text, known);
+    return std::string(cell.text);
   });
   ensure(names.size() >= known.size() && std::equal(known.begin(), known.end(), names.begin()), Fault::format,
          "{} has other columns than {}: restore the table.", table.header_place(), fmt::join(known, ", "));

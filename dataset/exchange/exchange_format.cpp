@@ -14,6 +14,7 @@
 #include "core/file/gzip.hpp"
 #include "core/format/npy.hpp"
 #include "core/named.hpp"
+#include "dataset/exchange/npy_samples.hpp"
 #include "dataset/exchange/tf_example.hpp"
 #include "dataset/exchange/tfrecord.hpp"
 
@@ -113,10 +114,12 @@ void check_shape(const std::vector<int>& shape, const ForeignFile& file) {
   const bool cube =
       (shape.size() == 3 || shape.size() == 4) && std::equal(shape.end() - 2, shape.end(), shape.end() - 3);
   const int channels = shape.size() == 4 ? shape.front() : 1;
-  ensure(cube && channels == file.channels, Fault::format,
-         "{} has the shape ({}), which is not a cube of {} channel{}, one per redshift: give a file "
-         "with all of these, channels first, or state others by --redshifts, as 0,0,0 for three.",
-         file.path.string(), fmt::join(shape, ", "), file.channels, file.channels == 1 ? "" : "s");
+  ensure(
+      cube && channels == file.channels, Fault::format,
+      "{} has the shape ({}), which is not a cube of {} channel{}, one per redshift: give a file "
+      "with all of these, channels first, or state others by --redshifts, as 0,0,0 for three; of many universes in one "
+      "array each has its number in the table's column record.",
+      file.path.string(), fmt::join(shape, ", "), file.channels, file.channels == 1 ? "" : "s");
 }
 
 std::vector<std::byte> encode_as_npy(const OutgoingSample& sample) {
@@ -125,8 +128,14 @@ std::vector<std::byte> encode_as_npy(const OutgoingSample& sample) {
 
 ForeignSample decode_npy_file(const ForeignFile& file) {
   const std::string source = file.path.string();
-  ensure(file.record.value_or(0) == 0, Fault::format, "{} has no record {}: it holds one array.", source,
-         *file.record);
+  if (file.record) {
+    const NpySamples samples(file.path, file.channels);
+    ensure(*file.record < samples.size(), Fault::format, "{} has no record {}, only {}: correct the table.",
+           source, *file.record, samples.size());
+    std::vector<int> shape(3, samples.side());
+    if (file.channels > 1) shape.insert(shape.begin(), file.channels);
+    return {shape, samples.read(*file.record, file.kind), {}};
+  }
   const auto bytes = core::read_bytes(file.path);
   const core::NpyArray array = core::decode_npy(bytes, source);
   check_shape(array.shape, file);

@@ -47,7 +47,8 @@ struct ForeignSample {
 /// Location of a sample, and how to read it.
 struct ForeignFile {
   std::filesystem::path path;
-  std::optional<std::uint32_t> record;  ///< number in a TFRecord file; without it, the file's only record
+  std::optional<std::uint32_t>
+      record;  ///< number in a TFRecord file, or along the first axis of an array; without it, the file's only one
   int channels = 1;
   VoxelKind kind = VoxelKind::counts;
 };

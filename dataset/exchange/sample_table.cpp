@@ -82,9 +82,11 @@ bool is_name(std::string_view text) {
 /// The header's names, checked.
 std::vector<std::string> names_of(const core::CsvTable& table) {
   const std::vector<std::string> names = table.names([](const core::Cell& name) {
+    if (name.text.empty()) return std::string();  // pandas' index
     ensure(is_name(name.text), Fault::format,
            "{} names a column '{}': begin the table with names of letters, digits and _.", name.place(),
            name.text.substr(0, 40));
+    return std::string(name.text);
   });
   for (const std::string_view needed : {"file", "simulation"}) {
     ensure(std::ranges::count(names, needed) == 1, Fault::format, "{} has no column '{}': add it{}.",
@@ -125,7 +127,9 @@ SampleTable read_sample_table(const std::filesystem::path& path) {
   SampleTable table;
   for (const std::string& name : names) {
     const auto column = std::ranges::find(kColumns, name, &Column::name);
-    if (column != kColumns.end()) {
+    if (name.empty()) {
+      readers.push_back([](const core::Cell&, SampleRow&) {});
+    } else if (column != kColumns.end()) {
       readers.push_back(column->read);
     } else if (name.starts_with(kSettingPrefix)) {
       table.settings.push_back(name.substr(kSettingPrefix.size()));

@@ -4,7 +4,7 @@
 //   file, simulation, omega_m, sigma8      the columns that a table needs; paths are relative to --input
 //   train/shard-00000_00000.npy, 12, 0.31, 0.82
 //
-// Other columns: record (number in a TFRecord file, from 0), split (train, validation, test), shard (where
+// Other columns: record (number in a TFRecord file, or along the first axis of an array, from 0), split (train, validation, test), shard (where
 // the sample stood in the dataset that was exported), subvolume (0 to 255), seed (below 2^53), crc32 (of the
 // voxels as /crc32 of a shard has it). Every column of another name is a parameter. Lines that begin with #
 // are comments.

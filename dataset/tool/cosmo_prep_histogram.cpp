@@ -13,8 +13,8 @@
 #include "core/universe/simulation_manifest.hpp"
 #include "dataset/tool/cosmo_prep_snapshots.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/particles/gadget_snapshot.hpp"
 #include "histogram/snapshot/counting_job.hpp"
-#include "histogram/snapshot/gadget_snapshot.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "histogram/snapshot/snapshot_table.hpp"
 
@@ -30,27 +30,28 @@ namespace fs = std::filesystem;
 
 /// The snapshot, and the counts to make from it.
 struct Job {
-  histogram::GadgetSnapshot snapshot;
+  histogram::WeighedSnapshot weighed;
   histogram::GadgetReading reading;
   histogram::CountFileHeader header;
   std::vector<std::string> assumed;  ///< parameters that neither the snapshot nor the user states
   core::Facts facts;                 ///< what both state
 
+  const histogram::GadgetSnapshot& snapshot() const { return weighed.snapshot; }
   std::string counts_path() const { return core::counts_name(header.redshift); }
 };
 
-Job read_job(const core::Options& options) {
-  const histogram::GadgetReading reading = histogram::read_gadget_reading(options);
-  Job job{histogram::GadgetSnapshot(options.text("input"), reading), reading, {}, {}, {}};
+Job read_job(const core::Options& options, histogram::WeighedSnapshot weighed,
+             const histogram::GadgetReading& reading) {
+  Job job{std::move(weighed), reading, {}, {}, {}};
   histogram::SettledCosmology settled =
-      histogram::settle_cosmology(histogram::stated_parameters(options), job.snapshot.parameters());
+      histogram::settle_cosmology(histogram::stated_parameters(options), job.snapshot().parameters());
   job.assumed = std::move(settled.assumed);
-  const std::uint64_t seed = options.given("seed") ? options.seed("seed") : job.snapshot.seed().value_or(0);
+  const std::uint64_t seed = options.given("seed") ? options.seed("seed") : job.snapshot().seed().value_or(0);
   job.header = {{.universe = {seed, settled.cosmology},
-                 .box_size = job.snapshot.box_size() / job.snapshot.units_per_mpc_h(),
-                 .redshift = job.snapshot.redshift(),
-                 .particles = job.snapshot.particles(),
-                 .line_of_sight = job.snapshot.line_of_sight()},
+                 .box_size = job.snapshot().box_size() / job.snapshot().units_per_mpc_h(),
+                 .redshift = job.snapshot().redshift(),
+                 .particles = job.weighed.counts(),
+                 .line_of_sight = job.snapshot().line_of_sight()},
                 histogram::read_grid(options)};
   job.facts = core::facts_of(job.header);
   for (const std::string& name : settled.unstated) job.facts.erase(name);
@@ -62,31 +63,34 @@ Json details_of(const Job& job) {
   Json parameters;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters)
     parameters[std::string(row.name)] = job.header.universe.cosmology.*row.member;
-  return {{"counts", job.counts_path()},       {"grid", job.header.cells_per_side},
-          {"box_mpc_h", job.header.box_size},  {"voxel_mpc_h", job.header.grid().cell_size()},
-          {"redshift", job.header.redshift},   {"seed", job.header.universe.seed},
-          {"particles", job.header.particles}, {"parameters", parameters},
-          {"parameters_assumed", job.assumed}};
+  Json details = {{"counts", job.counts_path()},       {"grid", job.header.cells_per_side},
+                  {"box_mpc_h", job.header.box_size},  {"voxel_mpc_h", job.header.grid().cell_size()},
+                  {"redshift", job.header.redshift},   {"seed", job.header.universe.seed},
+                  {"particles", job.header.particles}, {"parameters", parameters},
+                  {"parameters_assumed", job.assumed}};
+  for (const auto& [name, stated] : job.snapshot().overridden())
+    details["overridden"][name] = stated ? Json(*stated) : Json(nullptr);
+  return details;
 }
 
 Json facts_of(const Job& job) {
   Json facts = details_of(job);
-  facts["snapshot_files"] = job.snapshot.files().size();
-  facts["units_per_mpc_h"] = job.snapshot.units_per_mpc_h();
-  facts["coordinates"] = job.snapshot.float_bytes() == sizeof(double) ? "float64" : "float32";
+  facts["snapshot_files"] = job.snapshot().files().size();
+  facts["units_per_mpc_h"] = job.snapshot().units_per_mpc_h();
+  facts["coordinates"] = job.snapshot().float_bytes() == sizeof(double) ? "float64" : "float32";
   return facts;
 }
 
 std::string describe(const Job& job) {
-  const double units = job.snapshot.units_per_mpc_h();
+  const double units = job.snapshot().units_per_mpc_h();
   const std::string unit = units == 1      ? "Mpc/h"
                            : units == 1000 ? "kpc/h"
                                            : fmt::format("{:.6g} Mpc/h", 1 / units);
   return fmt::format(
       "{} particles in {} file{}, {} in {}, box of {} Mpc/h at z = {}\ncounts      {}³ voxels of {:.6g} "
       "Mpc/h\n",
-      job.header.particles, job.snapshot.files().size(), job.snapshot.files().size() == 1 ? "" : "s",
-      job.snapshot.float_bytes() == sizeof(double) ? "float64" : "float32", unit, job.header.box_size,
+      job.header.particles, job.snapshot().files().size(), job.snapshot().files().size() == 1 ? "" : "s",
+      job.snapshot().float_bytes() == sizeof(double) ? "float64" : "float32", unit, job.header.box_size,
       job.header.redshift, job.header.cells_per_side, job.header.grid().cell_size());
 }
 
@@ -113,7 +117,7 @@ std::vector<fs::path> histogram_files(const core::Options& options) {
   const fs::path input = options.text("input");
   if (input.extension() != ".csv") return core::hdf5_files_at(input);
   std::vector<fs::path> files;
-  for (const histogram::SnapshotRow& row : histogram::read_snapshot_table(input))
+  for (const histogram::SnapshotRow& row : histogram::read_snapshot_table(input).rows)
     std::ranges::copy(core::hdf5_files_at(row.snapshot), std::back_inserter(files));
   return files;
 }
@@ -124,21 +128,24 @@ class HistogramStage : public core::Stage {
  public:
   explicit HistogramStage(const core::Invocation& invocation) : Stage(invocation), job_(read(run)) {
     request = {"histogram", details_of(job_), {}};
-    request.config["particle_type"] = job_.reading.particle_type;
-    request.config["units_per_mpc_h"] = job_.snapshot.units_per_mpc_h();
+    histogram::identify(job_.reading, request.config);
+    request.config["units_per_mpc_h"] = job_.snapshot().units_per_mpc_h();
     std::vector<std::string> files;
-    for (const histogram::GadgetFile& file : job_.snapshot.files()) files.push_back(file.path.string());
+    for (const fs::path& file : job_.snapshot().files()) files.push_back(file.string());
     histogram::add_inputs(run, files, target, request);
     histogram::warn_of_assumptions(run.log, job_.assumed,
                                    "the snapshot does not state all parameters of its universe");
+    warn_of(histogram::remarks_on(job_.weighed, job_.header.universe.cosmology));
+    if (const std::string others = histogram::types_not_counted(job_.snapshot()); !others.empty())
+      run.log.info("not counted: {}; --particle-type takes several", others);
   }
 
   core::Needs needs(const core::Manifest&) override {
     const histogram::CountFileHeader& header = job_.header;
-    core::Needs needs =
-        histogram::needs_of(header.cells_per_side, histogram::counting_memory(header.grid(), header.particles,
-                                                                              job_.snapshot.float_bytes(),
-                                                                              run.comm.size(), run.threads));
+    core::Needs needs = histogram::needs_of(
+        header.cells_per_side,
+        histogram::counting_memory(header.grid(), job_.snapshot().particles(), job_.snapshot().float_bytes(),
+                                   run.comm.size(), run.threads, job_.weighed.unit.has_value()));
     needs.disk = needs.disk_missing = header.grid().cells() * sizeof(std::uint16_t);
     return needs;
   }
@@ -150,12 +157,15 @@ class HistogramStage : public core::Stage {
     const std::string path = job_.counts_path();
     if (output.find(path) == nullptr) {
       std::optional<core::Progress> progress;
-      output.record(histogram::count_snapshot(run.comm, output, path, job_.snapshot, job_.header,
-                                              [&](std::int64_t rounds) {
-                                                if (!progress)
-                                                  progress.emplace(run.log, "rounds of reading", rounds);
-                                                progress->advance();
-                                              }));
+      const histogram::CountingResult result = histogram::count_snapshot(
+          run.comm, output, path, job_.weighed, job_.header, [&](std::int64_t rounds) {
+            if (!progress) progress.emplace(run.log, "rounds of reading", rounds);
+            progress->advance();
+          });
+      output.record(result.records);
+      if (result.wrapped > 0)
+        run.log.info("{} particles outside the periodic box were put into it", result.wrapped);
+      warn_of(histogram::remarks_on(result));
     }
     Json details = details_of(job_);
     core::write_facts(details, job_.facts);
@@ -167,13 +177,22 @@ class HistogramStage : public core::Stage {
 
  private:
   static Job read(const core::Invocation& run) {
-    std::optional<Job> job;
+    fs::path input;
+    histogram::GadgetReading reading;
     run.comm.agree([&] {
-      const fs::path input = run.options.text("input");
+      input = run.options.text("input");
       if (run.comm.is_root() && fs::is_regular_file(input)) core::check_in_suite(input);
-      job.emplace(read_job(run.options));
+      reading = histogram::read_gadget_reading(run.options);
     });
+    histogram::WeighedSnapshot weighed = histogram::open_snapshot(run.comm, input, reading);
+    std::optional<Job> job;
+    run.comm.agree([&] { job.emplace(read_job(run.options, std::move(weighed), reading)); });
     return std::move(*job);
+  }
+
+  void warn_of(std::vector<std::string> remarks) const {
+    for (std::string& remark : remarks) remark = fmt::format("{}: {}", run.options.text("input"), remark);
+    histogram::warn_of(run.log, remarks);
   }
 
   Job job_;

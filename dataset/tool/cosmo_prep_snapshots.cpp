@@ -6,8 +6,8 @@
 #include "core/run/stage.hpp"
 #include "core/universe/simulation_manifest.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/particles/gadget_snapshot.hpp"
 #include "histogram/snapshot/counting_job.hpp"
-#include "histogram/snapshot/gadget_snapshot.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "histogram/snapshot/snapshot_table.hpp"
 
@@ -77,17 +77,20 @@ std::string describe(const histogram::SnapshotSuite& suite) {
 
 /// Reads the table and its snapshots. Collective.
 histogram::SnapshotSuite read_suite(const core::Invocation& run, const histogram::GadgetReading& reading) {
-  std::vector<histogram::SnapshotRow> table;
+  histogram::SnapshotTable table;
   run.comm.agree([&] {
     ensure(!run.options.given("seed"), Fault::config,
            "--seed applies to a single snapshot: give the table a column seed.");
     table = histogram::read_snapshot_table(run.options.text("input"));
   });
+  if (!table.unused.empty())
+    run.log.warn("{}: columns that are not used: {}.", run.options.text("input"),
+                 fmt::join(table.unused, ", "));
   const std::vector<histogram::SnapshotFacts> facts =
-      histogram::survey_snapshots(run.comm, run.log, table, reading);
+      histogram::survey_snapshots(run.comm, run.log, table.rows, reading);
   histogram::SnapshotSuite suite;
   run.comm.agree([&] {
-    suite = histogram::plan_snapshot_suite(table, facts, histogram::stated_parameters(run.options),
+    suite = histogram::plan_snapshot_suite(table.rows, facts, histogram::stated_parameters(run.options),
                                            histogram::read_grid(run.options));
   });
   return suite;
@@ -100,13 +103,13 @@ class SnapshotSuiteStage : public core::Stage {
     suite_ = read_suite(run, reading_);
     histogram::warn_of_assumptions(run.log, suite_.assumed,
                                    "table and snapshots do not state all parameters of the universes");
+    histogram::warn_of(run.log, suite_.remarks);
+    if (!suite_.others.empty()) run.log.info("not counted, as of the first snapshot: {}", suite_.others);
     request = {"generate",
-               {{"from", "snapshots"},
-                {"grid", suite_.manifest.grid},
-                {"particle_type", reading_.particle_type},
-                {"universes_sha256", suite_.sha256}},
+               {{"from", "snapshots"}, {"grid", suite_.manifest.grid}, {"universes_sha256", suite_.sha256}},
                {},
                suite_.manifest.foreseen()};
+    histogram::identify(reading_, request.config);
     histogram::add_inputs(run, suite_.files, target, request);
     run.comm.agree([&] { refuse_duplicates(request.inputs); });
   }

@@ -5,7 +5,11 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
+#include "core/file/text_file.hpp"
+#include "core/universe/cosmology_attributes.hpp"
 #include "histogram/particle_counter.hpp"
+#include "histogram/snapshot/filled_share.hpp"
+#include "histogram/snapshot/mass_counts.hpp"
 
 namespace cosmo::histogram {
 
@@ -51,9 +55,10 @@ SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<s
     const auto found = files.find(name);
     if (stated != user.end()) {
       value = stated->second.value;
-      ensure(found == files.end() || std::abs(found->second - value) <= 1e-6 * std::abs(value), Fault::config,
-             "{} is {} and the snapshot has {}: leave it out.", stated->second.where, value,
-             found == files.end() ? 0 : found->second);
+      ensure(
+          found == files.end() || std::abs(found->second - value) <= 1e-6 * std::abs(value), Fault::config,
+          "{} is {} and the snapshot has {}: leave it out, or give --override {} if the snapshot is wrong.",
+          stated->second.where, value, found == files.end() ? 0 : found->second, name);
     } else if (found != files.end()) {
       value = found->second;
     } else {
@@ -65,46 +70,146 @@ SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<s
   return settled;
 }
 
+WeighedSnapshot open_snapshot(const core::Communicator& comm, const std::filesystem::path& input,
+                              const GadgetReading& reading) {
+  std::optional<GadgetSnapshot> snapshot;
+  comm.agree([&] { snapshot.emplace(input, reading); });
+  WeighedSnapshot weighed{std::move(*snapshot), {}};
+  weighed.masses = survey_masses(comm, weighed.snapshot);
+  comm.agree([&] { ensure_weighted(weighed.snapshot, weighed.masses, reading.weights); });
+  if (reading.weights == ParticleWeights::mass && weighed.masses.differ())
+    weighed.unit = mass_unit_of(comm, weighed.snapshot, weighed.masses);
+  return weighed;
+}
+
 std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particles, std::size_t float_bytes,
-                              int ranks, int threads) {
+                              int ranks, int threads, bool weighed) {
+  if (weighed) return mass_counting_memory(grid.cells_per_side);
   return rows_of_round(ranks, particles) * 3 * float_bytes +
          ParticleCounter::memory_bytes(grid, particles, ranks, threads);
 }
 
 void declare_gadget_reading(core::Options& options) {
-  options.add("particle-type N", "1", "type of particles to count, PartType0 …; 1 is dark matter");
+  options.add("particle-type N,...", "1", "types of particles to count, PartType0 …; 1 is dark matter");
   options.add("length-unit UNIT", "header",
               "unit of the snapshot's lengths: kpc/h, Mpc/h, or header (as its files state)",
               {"header", "kpc/h", "Mpc/h"});
+  options.add(
+      "weights NAME", std::nullopt,
+      "what a particle counts: equal, one; mass, its mass in units of the least, or of the mean where masses are "
+      "no multiples of that [equal; unequal masses are refused]",
+      {"equal", "mass"});
+  options.add_flag("wrap",
+                   "put particles into the periodic box that are outside it by more than a hundredth");
+  options.add(
+      "override NAME[=X],...", std::nullopt,
+      "values in place of what the snapshot states, which is recorded: parameters, box [Mpc/h], redshift; a "
+      "parameter without =X: as the option or table has it");
 }
 
-GadgetReading read_gadget_reading(const core::Options& options) {
+namespace {
+
+std::vector<std::size_t> types_in(const core::Options& options) {
   constexpr int kMostTypes = 31;
-  GadgetReading reading{static_cast<int>(options.integer("particle-type", 0, kMostTypes))};
+  std::vector<std::size_t> types;
+  for (const std::string_view part : core::cells_of(options.text("particle-type"), ',')) {
+    types.push_back(static_cast<std::size_t>(core::parse_integer(part, "--particle-type", 0, kMostTypes)));
+    ensure(std::ranges::count(types, types.back()) == 1, Fault::config,
+           "--particle-type has {} twice: give it once.", types.back());
+  }
+  return types;
+}
+
+std::map<std::string, std::optional<double>> overrides_in(const core::Options& options) {
+  std::map<std::string, std::optional<double>> overrides;
+  if (!options.given("override")) return overrides;
+  const std::string& typed = options.text("override");
+  for (const std::string_view part : core::cells_of(typed, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string name(core::trimmed(part.substr(0, equals)));
+    const bool parameter = core::find_cosmology_parameter(name) != nullptr;
+    ensure(parameter || name == "box" || name == "redshift", Fault::usage,
+           "--override has '{}': give parameters ({}), box or redshift.", name,
+           fmt::join(core::parameter_names(), ", "));
+    ensure(parameter || equals != std::string_view::npos, Fault::usage,
+           "--override {} has no value: write {}=X.", name, name);
+    const auto value =
+        equals == std::string_view::npos
+            ? std::nullopt
+            : std::optional(core::parse_number(core::trimmed(part.substr(equals + 1)), "--override", typed));
+    ensure(overrides.emplace(name, value).second, Fault::usage, "--override has {} twice: give it once.",
+           name);
+  }
+  return overrides;
+}
+
+}  // namespace
+
+GadgetReading read_gadget_reading(const core::Options& options) {
+  GadgetReading reading{types_in(options)};
   const std::string& unit = options.choice("length-unit");
   if (unit != "header") reading.units_per_mpc_h = unit == "kpc/h" ? 1000 : 1;
+  if (options.given("weights"))
+    reading.weights = options.choice("weights") == "mass" ? ParticleWeights::mass : ParticleWeights::equal;
+  reading.wrap = options.flag("wrap");
+  reading.overrides = overrides_in(options);
   return reading;
 }
 
-CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot, int cells,
+void identify(const GadgetReading& reading, core::Json& config) {
+  if (reading.types.size() == 1)
+    config["particle_type"] = reading.types.front();
+  else
+    config["particle_type"] = reading.types;
+  if (reading.weights == ParticleWeights::mass) config["weights"] = "mass";
+  if (reading.wrap) config["wrap"] = true;
+  for (const auto& [name, value] : reading.overrides)
+    config["override"][name] = value ? core::Json(*value) : core::Json(nullptr);
+}
+
+CountGrid count_particles(const core::Communicator& comm, const WeighedSnapshot& weighed, int cells,
                           const std::function<void(std::int64_t)>& after_round) {
+  const GadgetSnapshot& snapshot = weighed.snapshot;
+  if (weighed.unit) return count_masses(comm, snapshot, cells, *weighed.unit, after_round);
   return snapshot.float_bytes() == sizeof(double) ? count<double>(comm, snapshot, cells, after_round)
                                                   : count<float>(comm, snapshot, cells, after_round);
 }
 
-std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
-                                             const core::OutputDirectory& output, const std::string& path,
-                                             const GadgetSnapshot& snapshot, const CountFileHeader& header,
-                                             const std::function<void(std::int64_t rounds)>& after_round) {
-  const CountGrid grid = count_particles(comm, snapshot, header.cells_per_side, after_round);
+CountingResult count_snapshot(const core::Communicator& comm, const core::OutputDirectory& output,
+                              const std::string& path, const WeighedSnapshot& weighed,
+                              const CountFileHeader& header,
+                              const std::function<void(std::int64_t rounds)>& after_round) {
+  const CountGrid grid = count_particles(comm, weighed, header.cells_per_side, after_round);
+  CountingResult result{{}, comm.sum(weighed.snapshot.wrapped()), filled_share(comm, grid)};
   std::filesystem::path part;
   comm.agree([&] { part = comm.is_root() ? output.part(path) : output.part_path(path); });
   write_counts(comm, part, header, grid);
-  std::vector<core::FileRecord> records;
   comm.agree([&] {
-    if (comm.is_root()) records.push_back(output.seal(path));
+    if (comm.is_root()) result.records.push_back(output.seal(path));
   });
-  return records;
+  return result;
+}
+
+std::vector<std::string> remarks_on(const WeighedSnapshot& weighed, const core::Cosmology& cosmology) {
+  std::vector<std::string> remarks = weighed.snapshot.remarks();
+  const auto density = density_of(weighed.snapshot, weighed.masses);
+  if (const auto remark = density ? closure_remark(*density, cosmology) : std::nullopt)
+    remarks.push_back(*remark);
+  return remarks;
+}
+
+std::vector<std::string> remarks_on(const CountingResult& result) {
+  if (result.filled >= kLeastFilled) return {};
+  return {fmt::format(
+      "its particles fill only {:.0f} % of the box along an axis: they are in another unit than the box, "
+      "or of a part of it",
+      100 * result.filled)};
+}
+
+void warn_of(const core::Log& log, const std::vector<std::string>& remarks) {
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(kMost, remarks.size()); ++i) log.warn("{}.", remarks[i]);
+  if (remarks.size() > kMost) log.warn("{} more like these.", remarks.size() - kMost);
 }
 
 }  // namespace cosmo::histogram

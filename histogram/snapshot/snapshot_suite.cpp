@@ -22,26 +22,36 @@ constexpr double kRounding = 1e-6;  ///< allowed relative difference of numbers 
 
 SnapshotFacts facts_of(const std::filesystem::path& path, const GadgetReading& reading) {
   if (std::filesystem::is_regular_file(path)) core::check_in_suite(path);
-  const GadgetSnapshot snapshot(path, reading);
-  SnapshotFacts facts{snapshot.particles(),       snapshot.box_size() / snapshot.units_per_mpc_h(),
-                      snapshot.units_per_mpc_h(), snapshot.redshift(),
-                      snapshot.float_bytes(),     snapshot.seed(),
-                      snapshot.parameters(),      {},
+  const WeighedSnapshot weighed = open_snapshot(core::Communicator::self(), path, reading);
+  const GadgetSnapshot& snapshot = weighed.snapshot;
+  SnapshotFacts facts{weighed.counts(),
+                      snapshot.remarks(),
+                      density_of(snapshot, weighed.masses),
+                      types_not_counted(snapshot),
+                      snapshot.box_size() / snapshot.units_per_mpc_h(),
+                      snapshot.units_per_mpc_h(),
+                      snapshot.redshift(),
+                      snapshot.float_bytes(),
+                      snapshot.seed(),
+                      snapshot.parameters(),
+                      {},
                       snapshot.line_of_sight()};
-  for (const GadgetFile& file : snapshot.files()) facts.files.push_back(file.path.string());
+  for (const std::filesystem::path& file : snapshot.files()) facts.files.push_back(file.string());
   return facts;
 }
 
 Json to_json(const SnapshotFacts& facts) {
-  return {facts.particles,  facts.box_size,    facts.units_per_mpc_h,
+  return {facts.particles,  facts.remarks,     facts.density ? Json(*facts.density) : Json(nullptr),
+          facts.others,     facts.box_size,    facts.units_per_mpc_h,
           facts.redshift,   facts.float_bytes, facts.seed ? Json(*facts.seed) : Json(nullptr),
           facts.parameters, facts.files,       facts.line_of_sight};
 }
 
 SnapshotFacts to_facts(const Json& json) {
-  return {json[0], json[1], json[2],
-          json[3], json[4], json[5].is_null() ? std::nullopt : std::optional<std::uint64_t>(json[5]),
-          json[6], json[7], json[8]};
+  return {json[0], json[1],  json[2].is_null() ? std::nullopt : std::optional<double>(json[2]),
+          json[3], json[4],  json[5],
+          json[6], json[7],  json[8].is_null() ? std::nullopt : std::optional<std::uint64_t>(json[8]),
+          json[9], json[10], json[11]};
 }
 
 /// The universe of a line, and the parameters that have to be assumed.
@@ -189,9 +199,15 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
                                   int grid) {
   std::vector<core::Universe> universes;  // (lines)
   std::set<std::string> assumed, unstated;
+  std::vector<std::string> remarks;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const SettledCosmology settled = cosmology_of(table[i], facts[i], stated);
     universes.push_back({seed_of(table[i], facts[i]), settled.cosmology});
+    for (const std::string& remark : facts[i].remarks)
+      remarks.push_back(fmt::format("{}: {}", table[i].place, remark));
+    const auto closure =
+        facts[i].density ? closure_remark(*facts[i].density, settled.cosmology) : std::nullopt;
+    if (closure) remarks.push_back(fmt::format("{}: {}", table[i].place, *closure));
     assumed.insert(settled.assumed.begin(), settled.assumed.end());
     unstated.insert(settled.unstated.begin(), settled.unstated.end());
   }
@@ -204,6 +220,8 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
   suite.manifest.line_of_sight = facts.front().line_of_sight;
   suite.counts.resize(table.size());
   suite.assumed.assign(assumed.begin(), assumed.end());
+  suite.remarks = std::move(remarks);
+  suite.others = facts.front().others;
   Json content = Json::array();
   for (const auto& [simulation, lines] : lines_of) {
     core::SimulationRecord record{simulation, universes[lines.front()], {}, {}};
@@ -241,18 +259,27 @@ void count_suite(const core::Communicator& comm, const core::Log& log, core::Out
   const core::Communicator self = comm.split(comm.rank());
   core::Progress progress(log, "snapshots counted", static_cast<std::int64_t>(missing.size()));
   std::vector<core::FileRecord> finished;
+  std::vector<std::string> remarks;
   core::in_rounds(
       comm, missing.size(),
       [&](std::size_t i) {
-        const GadgetSnapshot snapshot(missing[i]->snapshot, reading);
-        finished =
-            count_snapshot(self, output, missing[i]->path, snapshot, missing[i]->header, [](std::int64_t) {});
+        const WeighedSnapshot weighed = open_snapshot(self, missing[i]->snapshot, reading);
+        CountingResult result =
+            count_snapshot(self, output, missing[i]->path, weighed, missing[i]->header, [](std::int64_t) {});
+        finished = std::move(result.records);
+        for (const std::string& remark : remarks_on(result))
+          remarks.push_back(fmt::format("{}: {}", missing[i]->snapshot.string(), remark));
       },
       [&](std::size_t items) {
         output.record(finished);
         finished.clear();
         progress.advance(static_cast<std::int64_t>(items));
       });
+  std::vector<std::string> all;
+  for (const std::string& text : comm.gather(Json(remarks).dump())) {
+    for (const Json& remark : Json::parse(text)) all.push_back(remark);
+  }
+  warn_of(log, all);
 }
 
 }  // namespace cosmo::histogram

@@ -11,7 +11,7 @@
 #include "core/output/output_directory.hpp"
 #include "core/parallel/communicator.hpp"
 #include "core/universe/simulation_manifest.hpp"
-#include "histogram/snapshot/gadget_snapshot.hpp"
+#include "histogram/particles/gadget_snapshot.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "histogram/snapshot/snapshot_table.hpp"
 
@@ -19,8 +19,12 @@ namespace cosmo::histogram {
 
 /// What the files of a snapshot state.
 struct SnapshotFacts {
-  std::uint64_t particles;
-  double box_size;  ///< [Mpc/h]
+  std::uint64_t particles;           ///< the sum of the counts
+  std::vector<std::string> remarks;  ///< what is doubtful in its headers
+  /// The density of all its particles in units of the critical one; nothing if it is not stated.
+  std::optional<double> density;
+  std::string others;  ///< types that are not counted
+  double box_size;     ///< [Mpc/h]
   double units_per_mpc_h;
   double redshift;
   std::uint64_t float_bytes;
@@ -44,6 +48,8 @@ struct SnapshotSuite {
   std::vector<PlannedCounts> counts;  ///< one for each line of the table
   std::vector<std::string> files;     ///< files of all snapshots
   std::vector<std::string> assumed;   ///< parameters not stated for some universe
+  std::string others;                 ///< types of the first snapshot that are not counted
+  std::vector<std::string> remarks;   ///< what is doubtful, sentences that begin with a place in the table
   std::string sha256;                 ///< SHA-256 of all data on the universes and their snapshots
 };
 

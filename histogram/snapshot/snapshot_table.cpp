@@ -5,8 +5,10 @@
 
 #include "core/error.hpp"
 #include "core/format/csv_table.hpp"
+#include "core/near_name.hpp"
 #include "core/random.hpp"
 #include "core/universe/cosmology.hpp"
+#include "core/universe/cosmology_words.hpp"
 
 namespace cosmo::histogram {
 
@@ -15,12 +17,17 @@ using core::Fault;
 
 namespace {
 
-/// The header's names, checked.
-std::vector<std::string> names_of(const core::CsvTable& table) {
+/// The header's names; empty for columns that are not used, and those but for names of rows in `unused`.
+std::vector<std::string> names_of(const core::CsvTable& table, std::vector<std::string>& unused) {
   std::vector<std::string> known = {"snapshot", "simulation", "seed"};
   for (const auto& row : core::kCosmologyParameters) known.emplace_back(row.name);
-  const std::vector<std::string> names =
-      table.names([&](const core::Cell& name) { core::ensure_column(name, known); });
+  const std::vector<std::string> names = table.names([&](const core::Cell& cell) {
+    const std::string name = core::parameter_called(cell.text);
+    if (std::ranges::count(known, name) > 0) return name;
+    if (const auto meant = core::near_name(cell.text, known)) core::ensure_column(cell, name, known);
+    if (!core::names_rows(cell.text)) unused.emplace_back(cell.text);
+    return std::string();
+  });
   ensure(std::ranges::count(names, "snapshot") == 1, Fault::format,
          "{} has no column 'snapshot': add it, with paths relative to the table.", table.header_place());
   return names;
@@ -28,11 +35,12 @@ std::vector<std::string> names_of(const core::CsvTable& table) {
 
 }  // namespace
 
-std::vector<SnapshotRow> read_snapshot_table(const std::filesystem::path& path) {
+SnapshotTable read_snapshot_table(const std::filesystem::path& path) {
   constexpr std::uint64_t kMostSimulations = std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1;
   const core::CsvTable table(path, "snapshot");
-  const std::vector<std::string> names = names_of(table);
-  std::vector<SnapshotRow> rows;
+  SnapshotTable found;
+  std::vector<SnapshotRow>& rows = found.rows;
+  const std::vector<std::string> names = names_of(table, found.unused);
   table.for_each_row([&](const std::vector<core::Cell>& cells) {
     SnapshotRow row{{}, static_cast<std::uint32_t>(rows.size()), {}, {}, cells.front().place()};
     for (std::size_t c = 0; c < cells.size(); ++c) {
@@ -43,13 +51,13 @@ std::vector<SnapshotRow> read_snapshot_table(const std::filesystem::path& path) 
         row.simulation = static_cast<std::uint32_t>(cells[c].whole_number(names[c], kMostSimulations));
       } else if (names[c] == "seed") {
         row.seed = cells[c].whole_number(names[c], core::kSeedLimit);
-      } else {
+      } else if (!names[c].empty()) {
         row.parameters[names[c]] = cells[c].number();
       }
     }
     rows.push_back(std::move(row));
   });
-  return rows;
+  return found;
 }
 
 }  // namespace cosmo::histogram

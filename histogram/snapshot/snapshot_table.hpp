@@ -6,8 +6,8 @@
 //
 // snapshot is the only required column. Others: simulation (number of the universe: the same for snapshots of
 // one universe at several redshifts; without this column each line is a universe), seed (of the initial
-// conditions, below 2^53), and parameters of core::kCosmologyParameters. Lines that begin with # are
-// comments.
+// conditions, below 2^53), and parameters of core::kCosmologyParameters or their words elsewhere (Om, Omega_m, ns, s8). Lines
+// that begin with # are comments.
 
 #include <cstdint>
 #include <filesystem>
@@ -26,7 +26,12 @@ struct SnapshotRow {
   std::string place;  ///< "FILE line 3", to begin a message
 };
 
+struct SnapshotTable {
+  std::vector<SnapshotRow> rows;
+  std::vector<std::string> unused;  ///< columns that are not known, and not like a known one
+};
+
 /// Throws Error{io}, or Error{format} naming file and line.
-std::vector<SnapshotRow> read_snapshot_table(const std::filesystem::path& path);
+SnapshotTable read_snapshot_table(const std::filesystem::path& path);
 
 }  // namespace cosmo::histogram

@@ -12,6 +12,7 @@
 #include "dataset/shard/shard_format.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/snapshot/filled_share.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "infer/predict/predictor.hpp"
 
@@ -124,10 +125,11 @@ OpenUniverse open_row(const nn::ModelManifest& model, const UniverseSource& sour
 }
 
 /// What the files of a snapshot state.
-core::Facts facts_of(const histogram::GadgetSnapshot& snapshot, core::LengthUnit unit) {
+core::Facts facts_of(const histogram::WeighedSnapshot& weighed, core::LengthUnit unit) {
+  const histogram::GadgetSnapshot& snapshot = weighed.snapshot;
   core::OutputHeader header{.box_size = snapshot.box_size() / snapshot.units_per_mpc_h(),
                             .redshift = snapshot.redshift(),
-                            .particles = snapshot.particles(),
+                            .particles = weighed.counts(),
                             .line_of_sight = snapshot.line_of_sight()};
   const std::map<std::string, double>& stated = snapshot.parameters();
   for (const auto& [name, value] : stated)
@@ -141,7 +143,9 @@ core::Facts facts_of(const histogram::GadgetSnapshot& snapshot, core::LengthUnit
 
 OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource& source) {
   const std::string path = source.path.string();
-  histogram::GadgetSnapshot snapshot(source.path, source.reading);
+  histogram::WeighedSnapshot weighed =
+      histogram::open_snapshot(core::Communicator::self(), source.path, source.reading);
+  const histogram::GadgetSnapshot& snapshot = weighed.snapshot;
   ensure(model.input.redshifts.size() == 1, Fault::config,
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
          path, fmt::join(model.input.redshifts, ", "));
@@ -154,8 +158,8 @@ OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource&
       model, snapshot.box_size() / snapshot.units_per_mpc_h() / (model.input.voxel_size.value * unit), path);
   const std::optional<std::uint64_t> seed = snapshot.seed();
   core::Facts facts =
-      core::facts_of_file(snapshot.files().front().path, facts_of(snapshot, model.input.voxel_size.unit));
-  return {std::move(snapshot), path, cells, 1, seed, std::move(facts)};
+      core::facts_of_file(snapshot.files().front(), facts_of(weighed, model.input.voxel_size.unit));
+  return {std::move(weighed), path, cells, 1, seed, std::move(facts)};
 }
 
 OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& source) {
@@ -191,17 +195,30 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const n
   return channels;
 }
 
+void warn_of(const core::Log& log, const std::string& path, std::vector<std::string> remarks) {
+  for (std::string& remark : remarks) remark = fmt::format("{}: {}", path, remark);
+  histogram::warn_of(log, remarks);
+}
+
 std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const nn::ModelManifest&,
                                                    const OpenUniverse& universe,
-                                                   histogram::GadgetSnapshot& snapshot) {
+                                                   histogram::WeighedSnapshot& weighed) {
+  const histogram::GadgetSnapshot& snapshot = weighed.snapshot;
   log.info("counting {} particles on {}³ voxels", snapshot.particles(), universe.cells);
+  core::Cosmology cosmology;
+  for (const auto& [name, value] : snapshot.parameters())
+    cosmology.*core::find_cosmology_parameter(name)->member = value;
+  warn_of(log, universe.path, histogram::remarks_on(weighed, cosmology));
   std::optional<core::Progress> progress;
-  histogram::CountGrid grid = histogram::count_particles(core::Communicator::self(), snapshot, universe.cells,
+  histogram::CountGrid grid = histogram::count_particles(core::Communicator::self(), weighed, universe.cells,
                                                          [&](std::int64_t rounds) {
                                                            if (!progress)
                                                              progress.emplace(log, "parts counted", rounds);
                                                            progress->advance();
                                                          });
+  warn_of(log, universe.path,
+          histogram::remarks_on(
+              {{}, snapshot.wrapped(), histogram::filled_share(core::Communicator::self(), grid)}));
   std::vector<UniverseCounts::Channel> channels;
   channels.emplace_back(std::move(grid).take());
   return channels;
@@ -292,9 +309,10 @@ void UniverseCounts::read(int n, std::span<float> field) const {
 }
 
 std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int threads) const {
-  if (const auto* snapshot = std::get_if<histogram::GadgetSnapshot>(&content)) {
-    return histogram::counting_memory({cells, snapshot->box_size()}, snapshot->particles(),
-                                      snapshot->float_bytes(), 1, threads);
+  if (const auto* weighed = std::get_if<histogram::WeighedSnapshot>(&content)) {
+    const histogram::GadgetSnapshot& snapshot = weighed->snapshot;
+    return histogram::counting_memory({cells, snapshot.box_size()}, snapshot.particles(),
+                                      snapshot.float_bytes(), 1, threads, weighed->unit.has_value());
   }
   const auto* array = std::get_if<NpyUniverse>(&content);
   return array == nullptr ? 0 : 2 * array->file.memory_bytes(transform_of(model).kind);

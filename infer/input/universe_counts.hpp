@@ -16,7 +16,8 @@
 #include "core/universe/length.hpp"
 #include "dataset/exchange/npy_samples.hpp"
 #include "histogram/count_file.hpp"
-#include "histogram/snapshot/gadget_snapshot.hpp"
+#include "histogram/particles/gadget_snapshot.hpp"
+#include "histogram/snapshot/snapshot_counts.hpp"
 #include "histogram/subvolumes.hpp"
 #include "nn/model/model_manifest.hpp"
 
@@ -67,7 +68,7 @@ struct NpyUniverse {
 
 /// A universe that fits the model, not read yet; move-only.
 struct OpenUniverse {
-  std::variant<std::vector<histogram::CountFile>, histogram::GadgetSnapshot, NpyUniverse> content;
+  std::variant<std::vector<histogram::CountFile>, histogram::WeighedSnapshot, NpyUniverse> content;
   std::string path;
   int cells;                          ///< the model's voxels per side
   int factor;                         ///< cells of the file per side of such a voxel

@@ -161,7 +161,7 @@ class InputStage : public core::Stage {
         request.config["posterior_sha256"] = posteriors;
       if (job_.draws > 0) request.config["samples"] = job_.draws;
       if (job_.reading.box) core::write_length(request.config, "box", *job_.reading.box);
-      request.config["particle_type"] = job_.reading.snapshots.particle_type;
+      histogram::identify(job_.reading.snapshots, request.config);
       if (const auto units = job_.reading.snapshots.units_per_mpc_h)
         request.config["units_per_mpc_h"] = *units;
       for (const std::filesystem::path& suite : job_.list.suites)

@@ -63,9 +63,10 @@ void check_units(const TextFile& file, const TextLine& comment) {
   const std::regex with_h(
       R"(\bh(\^\{?-?[13]\}?|-?[13])?\s*[/*]?\s*Mpc|Mpc(\^\{?-?[13]\}?|\*\*-?[13]|-?[13])?\s*[/*]?\s*h(\b|[-\d]))");
   const std::string beginning(comment.text.substr(0, 1000));  // std::regex recurses
-  ensure(std::regex_replace(beginning, with_h, "").find("Mpc") == std::string::npos, Fault::format,
-         "{} gives k in 1/Mpc or P in Mpc^3: give a table with k in h/Mpc and P in (Mpc/h)^3.",
-         file.place(comment));
+  ensure(
+      std::regex_replace(beginning, with_h, "").find("Mpc") == std::string::npos, Fault::format,
+      "{} gives k in 1/Mpc or P in Mpc^3: give --transfer-units 1/Mpc, or a table with k in h/Mpc and P in (Mpc/h)^3.",
+      file.place(comment));
 }
 
 /// Throws Error{format} if the comment states a redshift other than 0, as in "at redshift z=1.00000".
@@ -94,16 +95,23 @@ std::optional<TableColumn> named_column(const std::vector<std::string>& names) {
   return std::nullopt;
 }
 
+/// The cells of a row, between blanks or commas.
+std::vector<std::string_view> cells_in(std::string_view line) {
+  return line.find(',') == std::string_view::npos ? core::words_of(line) : core::cells_of(line, ',');
+}
+
 /// Decides what the file is from its comments and the number of columns in its first row.
-TableColumn find_column(const TextFile& file, const std::vector<TextLine>& comments, std::size_t columns) {
+TableColumn find_column(const TextFile& file, const std::vector<TextLine>& comments, std::size_t columns,
+                        bool plain) {
   for (const TextLine& comment : comments) check_redshift(file, comment);
   if (columns == 2) {
-    for (const TextLine& comment : comments) check_units(file, comment);
+    for (const TextLine& comment : comments)
+      if (!plain) check_units(file, comment);
     return {Kind::power, 1, false, "P(k)"};
   }
   if (!comments.empty()) {
     // Other lines of CLASS's comment mention 1/Mpc without referring to the columns.
-    check_units(file, comments.back());
+    if (!plain) check_units(file, comments.back());
     const auto names = column_names(comments.back().text);
     const auto column = named_column(names);
     ensure(column && names.size() == columns, Fault::format,
@@ -123,11 +131,11 @@ struct Rows {
 };
 
 void append_row(const TextFile& file, const TextLine& line, const TableColumn& column, std::size_t columns,
-                Rows& rows, double& sign) {
-  const auto cells = core::words_of(line.text);
+                std::optional<double> plain_h, Rows& rows, double& sign) {
+  const auto cells = cells_in(line.text);
   ensure(cells.size() == columns, Fault::format, "{} has {} columns and the first row {}: correct the file.",
          file.place(line), cells.size(), columns);
-  const double k = file.number(line, cells[0]);
+  const double h = plain_h.value_or(1), k = file.number(line, cells[0]) / h;
   ensure(k > 0 && (rows.ln_k.empty() || std::log(k) > rows.ln_k.back()), Fault::format,
          "{} has k = {}: k must be positive and increase from row to row.", file.place(line), k);
   double value = file.number(line, cells[column.index]);
@@ -136,7 +144,8 @@ void append_row(const TextFile& file, const TextLine& line, const TableColumn& c
   ensure(value > 0, Fault::format, "{} has the value {}: {}.", file.place(line), cells[column.index],
          column.kind == Kind::power ? "P(k) must be positive" : "T(k) may not vanish or change its sign");
   rows.ln_k.push_back(std::log(k));
-  rows.ln_value.push_back(std::log(value) - (column.by_k2 ? 2 * std::log(k) : 0));
+  rows.ln_value.push_back(std::log(value) + (column.kind == Kind::power ? 3 * std::log(h) : 0) -
+                          (column.by_k2 ? 2 * std::log(k) : 0));
 }
 
 /// Interpolates the rows to a fine uniform grid by Floater and Hormann's rational interpolation, each
@@ -172,7 +181,7 @@ std::function<double(double)> interpolated(Rows rows) {
 
 }  // namespace
 
-SpectrumTable read_spectrum_table(const std::filesystem::path& path) {
+SpectrumTable read_spectrum_table(const std::filesystem::path& path, std::optional<double> plain_h) {
   const TextFile file(path);
   std::vector<TextLine> comments;
   std::optional<TableColumn> column;
@@ -185,10 +194,10 @@ SpectrumTable read_spectrum_table(const std::filesystem::path& path) {
       continue;
     }
     if (!column) {
-      columns = core::words_of(line.text).size();
-      column = find_column(file, comments, columns);
+      columns = cells_in(line.text).size();
+      column = find_column(file, comments, columns, plain_h.has_value());
     }
-    append_row(file, line, *column, columns, rows, sign);
+    append_row(file, line, *column, columns, plain_h, rows, sign);
     ensure(rows.ln_k.size() <= kMostRows, Fault::format, "{} is a row too many: give a table of {} at most.",
            file.place(line), kMostRows);
   }

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/named.hpp"
 #include "sim/linear/local_non_gaussianity.hpp"
+#include "sim/linear/spectrum_check.hpp"
 
 namespace cosmo::sim {
 
@@ -27,12 +28,18 @@ void ensure_fixed(const Universes& universes, const SpectrumTable& table) {
 }
 
 /// The table in the file of --transfer; nothing if that names a formula.
-std::optional<SpectrumTable> read_spectrum(const std::string& transfer, const Universes& universes) {
-  if (core::find_row(kTransferFunctions, transfer) != nullptr) return std::nullopt;
+std::optional<SpectrumTable> read_spectrum(const core::Options& options, const Universes& universes) {
+  const std::string& transfer = options.text("transfer");
+  const bool plain = options.choice("transfer-units") == "1/Mpc";
+  if (core::find_row(kTransferFunctions, transfer) != nullptr) {
+    ensure(!plain, Fault::config, "--transfer-units is for a table, and --transfer is {}: leave it out.",
+           transfer);
+    return std::nullopt;
+  }
   ensure(std::filesystem::exists(transfer), Fault::io,
          "--transfer {} is not {}, and not a file: correct the name.", transfer,
          core::alternatives(core::names_in(kTransferFunctions)));
-  SpectrumTable table = read_spectrum_table(transfer);
+  SpectrumTable table = read_spectrum_table(transfer, plain ? std::optional(universes.base.h) : std::nullopt);
   ensure_fixed(universes, table);
   return table;
 }
@@ -56,7 +63,9 @@ std::optional<NoiseFile> read_white_noise(const core::Options& options, const Un
 core::Json transfer_record(const Start& start) {
   if (!start.table) return start.transfer;
   const bool power = start.table->kind == SpectrumTable::Kind::power;
-  return {{"table", power ? "power" : "transfer"}, {"sha256", start.table->sha256}};
+  core::Json record = {{"table", power ? "power" : "transfer"}, {"sha256", start.table->sha256}};
+  if (start.plain_h) record["h_of_units"] = *start.plain_h;
+  return record;
 }
 
 }  // namespace
@@ -68,6 +77,9 @@ void Start::declare(core::Options& options) {
                           "P, or a transfer table",
                           core::meanings_in(kTransferFunctions)),
               core::names_in(kTransferFunctions));
+  options.add("transfer-units UNIT", "h/Mpc",
+              "unit of k in that FILE: h/Mpc, with P in (Mpc/h)^3; or 1/Mpc, with P in Mpc^3",
+              {"h/Mpc", "1/Mpc"});
   options.add_flag("fixed-amplitude",
                    "give every initial mode its expected amplitude, only phases are random");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
@@ -84,7 +96,8 @@ void Start::declare(core::Options& options) {
 Start Start::read(const core::Options& options, const Universes& universes, const Box& box) {
   Start start;
   start.transfer = options.text("transfer");
-  start.table = read_spectrum(start.transfer, universes);
+  start.table = read_spectrum(options, universes);
+  if (options.choice("transfer-units") == "1/Mpc") start.plain_h = universes.base.h;
   start.noise = read_white_noise(options, universes, box);
   start.lpt_order = static_cast<int>(options.integer("lpt-order", 2, 3));
   start.f_nl = options.number("f-nl");
@@ -122,6 +135,11 @@ void Start::explain(const core::Log& log, const Universes& universes) const {
            power ? fmt::format("rescaled from its sigma_8 = {:.5f}", sigma8_of(*table))
                  : "which has no sigma_8 of its own, scaled",
            target);
+  const bool varies = p < varying.size();
+  for (const std::string& doubt :
+       doubts_about(*table, universes.base, varies ? varying.low[p] : universes.base.sigma8,
+                    varies ? varying.high[p] : universes.base.sigma8))
+    log.warn("--transfer {}: {}.", table->path, doubt);
   const double share = extrapolated_share(*table, universes.base.n_s);
   if (share > kRemarkable) {
     log.warn(

@@ -23,6 +23,7 @@ namespace cosmo::sim {
 struct Start {
   std::string transfer = "eisenstein-hu";   ///< --transfer
   std::optional<SpectrumTable> table = {};  ///< --transfer FILE: instead of `transfer`
+  std::optional<double> plain_h = {};  ///< with --transfer-units 1/Mpc: h, by which the table was converted
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
   std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed

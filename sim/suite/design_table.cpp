@@ -10,6 +10,7 @@
 #include "core/format/csv_table.hpp"
 #include "core/named.hpp"
 #include "core/random.hpp"
+#include "core/universe/cosmology_words.hpp"
 
 namespace cosmo::sim {
 
@@ -19,11 +20,14 @@ using core::Cell, core::ensure, core::Fault;
 
 constexpr std::string_view kSeed = "seed";
 
-/// Throws Error{format} unless the cell names a parameter or the seed.
-void check_name(const Cell& name) {
+/// The parameter that the cell names, or the seed; nothing for a name of rows. Throws Error{format} for others.
+std::string name_of(const Cell& cell) {
+  if (core::names_rows(cell.text)) return "";
   std::vector<std::string> known = core::names_in(core::kCosmologyParameters);
   known.emplace_back(kSeed);
-  core::ensure_column(name, known);
+  const std::string name = core::parameter_called(cell.text);
+  core::ensure_column(cell, name, known);
+  return name;
 }
 
 std::uint64_t read_seed(const Cell& cell, std::set<std::uint64_t>& taken, bool share_seeds) {
@@ -65,17 +69,17 @@ std::string DesignTable::sha256() const {
 DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base,
                               bool share_seeds) {
   const core::CsvTable file(path, "universe");
-  const std::vector<std::string> header = file.names(&check_name);
+  const std::vector<std::string> header = file.names(&name_of);
   DesignTable table;
   std::ranges::copy_if(header, std::back_inserter(table.names),
-                       [](const auto& name) { return name != kSeed; });
+                       [](const auto& name) { return name != kSeed && !name.empty(); });
   std::set<std::uint64_t> taken;
   file.for_each_row([&](const std::vector<Cell>& cells) {
     std::vector<double> row;
     for (std::size_t c = 0; c < cells.size(); ++c) {
       if (header[c] == kSeed)
         table.seeds.push_back(read_seed(cells[c], taken, share_seeds));
-      else
+      else if (!header[c].empty())
         row.push_back(cells[c].number());
     }
     table.values.push_back(std::move(row));

@@ -83,12 +83,40 @@ TEST_CASE("a file that is not what it should be is refused by name") {
   hdf5::File::create(foreign).set_attribute("name", std::vector<std::string>{"Omega_m", "sigma\xff"});
   expect_error(Fault::format, "name", [&] { (void)hdf5::File::open(foreign).texts_attribute("name"); });
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  expect_error(Fault::format, "a.h5 is not a readable HDF5 file: it is truncated",
-               [&] { (void)hdf5::File::open(path); });
+  expect_error(Fault::format, "a.h5 is truncated, with", [&] { (void)hdf5::File::open(path); });
   std::ofstream(path) << "text";
   expect_error(Fault::format, "a.h5 is not an HDF5 file", [&] { (void)hdf5::File::open(path); });
   expect_error(Fault::io, "absent.h5", [&] { (void)hdf5::File::open(directory.path() / "absent.h5"); });
   expect_error(Fault::io, "absent", [&] { (void)hdf5::File::create(directory.path() / "absent" / "a.h5"); });
+}
+
+TEST_CASE("a number is read whatever its type, and a whole one must be whole") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  {
+    hdf5::File file = hdf5::File::create(path);
+    file.set_attribute("real", 3.0);
+    file.set_attribute("broken", 2.5);
+    file.set_attribute("large", 1e300);
+    file.set_attribute("whole", std::uint64_t{7});
+    file.set_attribute("negative", std::int32_t{-1});
+    file.set_attribute("text", std::string("3"));
+    file.create_group("group");
+  }
+  const hdf5::File file = hdf5::File::open(path);
+  CHECK(file.integer_attribute("real") == 3);
+  CHECK(file.number_attribute("whole") == 7);
+  CHECK(file.number_attribute("negative") == -1);
+  CHECK(file.attributes_of(".").size() == 6);
+  CHECK(file.attributes_of("absent").empty());
+  CHECK(file.contents() == "/group");
+  CHECK((file.holds_numbers("real") && file.holds_numbers("whole") && !file.holds_numbers("text")));
+  for (const char* name : {"broken", "large", "negative"})
+    expect_error(Fault::format, "whole number", [&] { (void)file.integer_attribute(name); });
+  expect_error(Fault::format, "another type than number", [&] { (void)file.number_attribute("text"); });
+  expect_error(Fault::format, "no attribute group/absent",
+               [&] { (void)file.number_attribute("group/absent"); });
+  expect_error(Fault::format, "the file has /group", [&] { (void)file.number_attribute("absent/x"); });
 }
 
 TEST_CASE("texts of any length are read back, the empty one and many in several heaps, too") {

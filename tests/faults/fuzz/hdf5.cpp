@@ -11,7 +11,7 @@
 #include "dataset/shard/shard_reader.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/count_pack.hpp"
-#include "histogram/snapshot/gadget_snapshot.hpp"
+#include "histogram/particles/gadget_snapshot.hpp"
 #include "nn/model/model_manifest.hpp"
 #include "nn/model/model_posterior.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
@@ -45,6 +45,10 @@ void read_gadget(const std::filesystem::path& path) {
   const histogram::GadgetSnapshot snapshot(path, {});
   std::vector<float> positions(3 * std::min<std::uint64_t>(snapshot.particles(), 1 << 16));
   snapshot.read(0, std::span(positions));
+  std::vector<double> masses(1);
+  for (const histogram::ParticleSet& set : snapshot.counted()) {
+    if (snapshot.has_masses(set)) snapshot.read_masses(set, 0, masses);
+  }
 }
 
 void read_shard(const std::filesystem::path& path) {

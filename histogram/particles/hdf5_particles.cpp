@@ -1,0 +1,164 @@
+#include "histogram/particles/hdf5_particles.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "core/universe/cosmology_attributes.hpp"
+#include "core/universe/snapshot.hpp"
+#include "histogram/particles/header_names.hpp"
+
+namespace cosmo::histogram {
+
+using core::ensure;
+using core::Fault;
+using core::hdf5::File;
+
+namespace {
+
+constexpr double kMegaparsec = 3.085678e24;  ///< as in Gadget's parameter files [cm]
+constexpr double kMassUnit = 1.989e43;       ///< 1e10 solar masses, as there [g]
+
+/// Units of length per Mpc: 1000 for kpc, however many digits of it a code writes.
+double units_per_mpc(double centimetres) {
+  const double units = kMegaparsec / centimetres, whole = std::max(1.0, std::round(units));
+  return std::abs(units / whole - 1) < 1e-5 ? whole : units;
+}
+
+std::map<std::string, double> parameters_of(const File& file, const std::string& path,
+                                            const HeaderNames& names, std::vector<std::string>& remarks) {
+  std::map<std::string, double> found;
+  if (file.has_attribute("parameter_names")) {  // cosmo-sim's own
+    const core::Cosmology cosmology = core::read_cosmology(file, path);
+    for (const auto& row : core::kCosmologyParameters) found[std::string(row.name)] = cosmology.*row.member;
+    return found;
+  }
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
+    const std::string name(row.name);
+    const auto value = names.number(name, remarks);
+    if (value && *value != 0) found[name] = *value;  // a run writes 0 for what it does not use
+  }
+  // Gadget-4 wants a value of these from every run, and uses it only for initial conditions whose spectrum is its own
+  // (PowerSpectrumType 1) or is scaled to it.
+  const auto type = names.number("spectrum_type", remarks), scaled = names.number("renormalised", remarks);
+  if (type && *type != 1) {
+    found.erase("n_s");
+    if (!scaled || *scaled != 1) found.erase("sigma8");
+  }
+  return found;
+}
+
+double redshift_of(const std::string& path, const HeaderNames& names, bool has_cosmology,
+                   std::vector<std::string>& remarks) {
+  const auto redshift = names.number("redshift", remarks);
+  // SWIFT's Time is a time; elsewhere it is the scale factor.
+  const auto scale = names.number(has_cosmology ? "scale_factor" : "time", remarks);
+  const bool is_scale = scale && *scale > 0 && *scale <= 1 + 1e-4;
+  ensure(redshift || is_scale, Fault::config, "{} does not state its redshift: give --override redshift=Z.",
+         path);
+  if (redshift && is_scale && std::abs(*scale * (1 + *redshift) - 1) > 1e-3)
+    remarks.push_back(
+        fmt::format("the redshift is {:.6g} and the scale factor {:.6g}, which is redshift {:.6g}: the "
+                    "first is used",
+                    *redshift, *scale, 1 / *scale - 1));
+  return redshift ? *redshift : 1 / *scale - 1;
+}
+
+/// The particles of each type in all files.
+std::vector<std::uint64_t> in_all_files(const File& file, const std::string& path, const HeaderNames& names,
+                                        const FileHeader& header) {
+  if (header.files == 1 && names.stating("in_all").empty()) return header.here;
+  std::vector<std::uint64_t> all = file.integers_attribute(names.list("in_all", "NumPart_Total"));
+  std::vector<std::uint64_t> high(all.size(), 0);
+  if (!names.stating("in_all_high").empty())
+    high = file.integers_attribute(names.list("in_all_high", "NumPart_Total_HighWord"));
+  ensure(all.size() == header.here.size() && high.size() == all.size(), Fault::format,
+         "{} has numbers of particles of {}, {} and {} types: correct it.", path, header.here.size(),
+         all.size(), high.size());
+  for (std::size_t type = 0; type < all.size(); ++type) all[type] += high[type] << 32;
+  return all;
+}
+
+}  // namespace
+
+Hdf5Particles::Hdf5Particles(const std::filesystem::path& path)
+    : path_(path.string()), file_(File::open(path)) {
+  const HeaderNames names(file_, path_);
+  std::vector<std::string>& remarks = header_.remarks;
+  header_.here = file_.integers_attribute(names.list("here", "NumPart_ThisFile"));
+  header_.files = names.stating("files").empty()
+                      ? 1
+                      : file_.integer_attribute(names.list("files", "NumFilesPerSnapshot"));
+  header_.in_all = in_all_files(file_, path_, names, header_);
+  if (!names.stating("masses").empty())
+    header_.masses = file_.numbers_attribute(names.list("masses", "MassTable"));
+  header_.masses.resize(header_.here.size(), 0);
+  const auto box = names.number("box_size", remarks);
+  ensure(box.has_value(), Fault::format,
+         "{} does not state the size of its box (BoxSize): give --override box=L.", path_);
+  header_.box_size = *box;
+  header_.redshift = redshift_of(path_, names, file_.has("Cosmology"), remarks);
+  header_.parameters = parameters_of(file_, path_, names, remarks);
+  const auto h = header_.parameters.find("h");
+  if (const auto length = names.number("length_cm", remarks)) {
+    header_.units_per_mpc_h = units_per_mpc(*length);
+    header_.mass_unit = names.number("mass_g", remarks).value_or(kMassUnit) / kMassUnit;
+  } else if (const auto plain = names.number("plain_length_cm", remarks);
+             plain && h != header_.parameters.end()) {
+    header_.units_per_mpc_h = units_per_mpc(*plain) / h->second;
+    if (const auto mass = names.number("plain_mass_g", remarks))
+      header_.mass_unit = *mass / kMassUnit * h->second;
+  }
+  if (file_.has_attribute("schema") && file_.text_attribute("schema") == core::kSnapshotSchema)
+    header_.seed = file_.integer_attribute("seed");
+  header_.line_of_sight = core::read_line_of_sight(file_);
+  core::check_line_of_sight(header_.line_of_sight, path_);
+  for (const std::string& name : names.not_understood())
+    remarks.push_back(fmt::format("{} is not understood", name));
+}
+
+bool Hdf5Particles::refers_to_others() const {
+  for (std::size_t type = 0; type < header_.here.size(); ++type) {
+    if (header_.here[type] > 0) return file_.refers_to_others(fmt::format("PartType{}/Coordinates", type));
+  }
+  return false;
+}
+
+std::size_t Hdf5Particles::float_bytes(std::size_t type) const {
+  const core::hdf5::Dataset source = file_.dataset(fmt::format("PartType{}/Coordinates", type));
+  ensure(
+      source.shape() == core::hdf5::Shape{header_.here[type], 3}, Fault::format,
+      "{} records {} particles of type {} and has coordinates of shape ({}): correct it, or copy it again.",
+      path_, header_.here[type], type, fmt::join(source.shape(), ", "));
+  const std::size_t bytes = source.float_bytes();
+  ensure(bytes == sizeof(float) || bytes == sizeof(double), Fault::format,
+         "{} has coordinates that are neither float32 nor float64: convert them.", path_);
+  return bytes;
+}
+
+template <class T>
+void Hdf5Particles::read_rows(std::size_t type, std::uint64_t first, std::span<T> positions) const {
+  file_.dataset(fmt::format("PartType{}/Coordinates", type))
+      .read({first, 0}, {positions.size() / 3, 3}, positions);
+}
+void Hdf5Particles::read_positions(std::size_t type, std::uint64_t first, std::span<float> positions) const {
+  read_rows(type, first, positions);
+}
+void Hdf5Particles::read_positions(std::size_t type, std::uint64_t first, std::span<double> positions) const {
+  read_rows(type, first, positions);
+}
+
+bool Hdf5Particles::has_masses(std::size_t type) const {
+  return header_.masses[type] == 0 && file_.has(fmt::format("PartType{}", type)) &&
+         file_.has(fmt::format("PartType{}/Masses", type));
+}
+
+void Hdf5Particles::read_masses(std::size_t type, std::uint64_t first, std::span<double> masses) const {
+  const core::hdf5::Dataset source = file_.dataset(fmt::format("PartType{}/Masses", type));
+  ensure(source.shape() == core::hdf5::Shape{header_.here[type]} && source.float_bytes() > 0, Fault::format,
+         "{} has Masses of type {} that are not {} floating-point numbers: correct it.", path_, type,
+         header_.here[type]);
+  source.read({first}, {masses.size()}, masses);
+}
+
+}  // namespace cosmo::histogram

@@ -1,0 +1,58 @@
+#pragma once
+// One file of a snapshot, whatever its format.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/universe/universe.hpp"
+
+namespace cosmo::histogram {
+
+/// What a file of a snapshot states. Lists have an element for each type of particles.
+struct FileHeader {
+  std::vector<std::uint64_t> here, in_all;  ///< particles in this file, and in all of the snapshot's
+  std::vector<double> masses;  ///< what each particle of a type has, in the files' unit; 0: each has its own
+  std::uint64_t files = 1;     ///< how many the snapshot has
+  double box_size = 0;         ///< in the files' unit of length
+  double redshift = 0;
+  std::optional<double> units_per_mpc_h = {};  ///< units of length per Mpc/h [h/Mpc]
+  std::optional<double> mass_unit = {};        ///< [1e10 Msun/h]
+  std::map<std::string, double> parameters = {};
+  core::LineOfSight line_of_sight = {};
+  std::optional<std::uint64_t> seed = {};  ///< if cosmo-sim wrote it
+  std::vector<std::string> remarks =
+      {};  ///< what it states twice and not alike, or in words that are not known
+};
+
+/// Reads a file for one rank. Errors name it.
+class ParticleFile {
+ public:
+  /// A file in Gadget's HDF5 layout or in its binary formats. Throws Error{io} for a missing file, Error{format} for one of
+  /// another kind.
+  static std::unique_ptr<ParticleFile> open(const std::filesystem::path& path);
+
+  virtual ~ParticleFile() = default;
+
+  const FileHeader& header() const { return header_; }
+
+  /// Bytes of a coordinate of the particles of a type, 4 or 8. Throws Error{format} unless there are as many as the header
+  /// states.
+  virtual std::size_t float_bytes(std::size_t type) const = 0;
+  /// Positions (n, 3) of the particles from `first` on, in the file's unit.
+  virtual void read_positions(std::size_t type, std::uint64_t first, std::span<float> positions) const = 0;
+  virtual void read_positions(std::size_t type, std::uint64_t first, std::span<double> positions) const = 0;
+  /// Whether particles of a type have masses of their own.
+  virtual bool has_masses(std::size_t type) const = 0;
+  virtual void read_masses(std::size_t type, std::uint64_t first, std::span<double> masses) const = 0;
+
+ protected:
+  FileHeader header_;
+};
+
+}  // namespace cosmo::histogram
