@@ -20,20 +20,13 @@
 #include "core/parallel/stop_signals.hpp"
 #include "core/parallel/watchdog.hpp"
 #include "core/printable.hpp"
+#include "core/run/launch.hpp"
 #include "core/run/usage.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::core {
 
 namespace {
-
-/// This process's number in the run, as set by the launcher before MPI starts; 0 without a launcher.
-std::size_t process_number() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name)) return std::strtoul(rank, nullptr, 10);
-  }
-  return 0;
-}
 
 /// Opens a placeholder for each of standard input, output and error that is closed. Otherwise a file opened
 /// later would take its number and receive what is written there. Writing to such a standard output fails.
@@ -248,7 +241,9 @@ int run_tool(int argc, char** argv, const Tool& tool) {
       watchdog.emplace(timeout, process,
                        [&tool](const std::string& loss, bool has_mpi) { end_without(tool, loss, has_mpi); });
     }
+    prepare_single_process();
     MpiSession session(argc, argv);
+    check_launch(Communicator::world().size());
     const int code = run_command(tool, command, options, command_line, watchdog);
     if (watchdog) watchdog->leave(code == 0);
     return code;

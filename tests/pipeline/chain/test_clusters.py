@@ -12,7 +12,7 @@ import time
 import unittest
 
 from clusters import PIPELINES, STAGES, products, run_unbroken, small, submit, write_settings
-from toolkit import ALONE, ENVIRONMENT, ROOT, STOPPED, DirectoryTest, times
+from toolkit import ENVIRONMENT, ROOT, STOPPED, DirectoryTest, times
 
 SLURM = PIPELINES / "slurm"
 JOBS = ("sim", "shard", "train", "infer")
@@ -62,8 +62,7 @@ class Scripts(DirectoryTest):
         (state / "failures.json").write_text(json.dumps(failures or {}))
         settings = self.root / f"{name}.env"
         write_settings(settings, **small(self.root / name, **{"train": self.TRAIN, **values}))
-        ids = submit(settings, dict(ENVIRONMENT, FAKE_SLURM=str(state), PATH=f"{self.root}/programs:{ENVIRONMENT['PATH']}",
-                                    **dict(setting.split("=") for setting in ALONE)))
+        ids = submit(settings, dict(ENVIRONMENT, FAKE_SLURM=str(state), PATH=f"{self.root}/programs:{ENVIRONMENT['PATH']}"))
         return ids, [json.loads(line) for line in (state / "calls.jsonl").read_text().splitlines()]
 
     @staticmethod

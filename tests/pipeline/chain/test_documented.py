@@ -288,6 +288,17 @@ class Readme(Documents):
         self.assertIn("torch.Size([4, 1, 32, 32, 32]) torch.Size([4, 3])", done.stdout)
 
 
+# Workers of either kind read what the process itself reads.
+WORKERS = """
+if __name__ == "__main__":
+    samples = Shards("data")
+    own = [float(samples[i][0].sum()) for i in range(len(samples))]
+    for start in ("fork", "spawn"):
+        loader = torch.utils.data.DataLoader(samples, batch_size=None, num_workers=2, multiprocessing_context=start)
+        print("equal" if [float(x.sum()) for x, _ in loader] == own else start)
+"""
+
+
 class Formats(Documents):
     PAGES = ("docs/formats.md",)
 
@@ -307,6 +318,9 @@ class Formats(Documents):
         samples = names["Shards"](self.root / "data")
         x, y = samples[len(samples) - 1]
         self.assertEqual((tuple(x.shape), y.ndim), ((1, 32, 32, 32), 1))
+        (self.root / "workers.py").write_text(dataset + WORKERS)
+        done = subprocess.run([sys.executable, "workers.py"], cwd=self.root, capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stdout), (0, "equal\n" * 2), done.stderr)
 
 
 class Inference(Documents):

@@ -14,7 +14,7 @@ import zlib
 import h5py
 import numpy as np
 
-from toolkit import (ALONE, BIN, ENVIRONMENT, STOPPED, PipelineTest, children, command, contents, cosmo_train, error_line, record_again, run,
+from toolkit import (BIN, ENVIRONMENT, STOPPED, PipelineTest, children, command, contents, cosmo_train, error_line, record_again, run,
                      run_with_faults, sha256, succeed)
 
 CONFIG, IO, FORMAT, NUMERIC = 3, 4, 5, 6
@@ -140,7 +140,7 @@ class AnyMoment(Stoppable):
 
     def signalled(self, delay, *words):
         """Sends SIGUSR1 `delay` seconds after main() has begun; returns the exit code."""
-        with subprocess.Popen(["env", *ALONE, BIN / words[0], *map(str, words[1:])], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+        with subprocess.Popen([BIN / words[0], *map(str, words[1:])], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
             while not self.remembers(process, signal.SIGUSR1):
                 time.sleep(0.001)
@@ -167,7 +167,7 @@ class AnyMoment(Stoppable):
     def test_after_the_last_word_of_a_training(self):
         output = self.root / "remarks"
         for _ in range(5):
-            with subprocess.Popen(["env", *ALONE, BIN / "cosmo-train", *map(str, self.train_words()), "--epochs", "1", "--json", "--output",
+            with subprocess.Popen([BIN / "cosmo-train", *map(str, self.train_words()), "--epochs", "1", "--json", "--output",
                                    output], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
                 process.stdout.readline()
                 while process.poll() is None:

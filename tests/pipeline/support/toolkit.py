@@ -24,8 +24,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Several tests share the cores: threads and ranks that wait let others compute.
 ENVIRONMENT = dict(os.environ, OMP_WAIT_POLICY="passive", OMPI_MCA_mpi_yield_when_idle="1", **dict(
     line.split("=", 1) for line in (ROOT / "pipelines/mpi.env").read_text().splitlines() if not line.startswith("#")))
-# A process alone does not need the directory where ranks meet.
-ALONE = ["OMPI_MCA_orte_create_session_dirs=0"]
 # Each mpirun meets in a directory of its own, one that a script starts in this script's: the last to end would remove a
 # common one under another that starts.
 SESSIONS = tempfile.TemporaryDirectory(prefix="cosmo-mpi-")
@@ -35,7 +33,7 @@ SESSION = (f"OMPI_MCA_orte_tmpdir_base={SESSIONS.name}/{number}" for number in i
 
 def command(ranks, tool, *words):
     """The words that start a tool (or a program, by its path), under mpirun if it is to have several ranks."""
-    start = ALONE if ranks == 1 else [next(SESSION), "mpirun", "-n", str(ranks), "--bind-to", "none"]
+    start = [] if ranks == 1 else [next(SESSION), "mpirun", "-n", str(ranks), "--bind-to", "none"]
     return ["env", *start, str(BIN / tool), *map(str, words)]
 
 

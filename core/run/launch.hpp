@@ -1,0 +1,18 @@
+#pragma once
+// What launchers (mpirun, srun) leave in the environment of the processes that they start.
+
+#include <cstddef>
+
+namespace cosmo::core {
+
+/// The number of this process among those of its launch, before MPI is started; 0 without a launcher.
+std::size_t process_number();
+
+/// Lets a process that no launcher started make no directory of Open MPI's, which all those of a user share and which one that
+/// ends removes while another begins. Call before MPI is started.
+void prepare_single_process();
+
+/// Throws Error{config} if the launcher states more processes than the one rank that MPI has: each would do all of the work.
+void check_launch(int ranks);
+
+}  // namespace cosmo::core

@@ -1,0 +1,41 @@
+"""Processes that a launcher started and MPI does not know of, and many that start while others end."""
+
+import concurrent.futures
+import subprocess
+import unittest
+
+from toolkit import BIN, ENVIRONMENT, DirectoryTest, command, error_line
+
+GENERATE = ["generate", "--particles", "8", "--grid", "8", "--box", "64", "--steps", "2"]
+
+
+class Launch(DirectoryTest):
+    def start(self, number, **variables):
+        return subprocess.run([BIN / "cosmo-sim", *GENERATE, "--output", self.root / f"o{number}"], env=ENVIRONMENT | variables,
+                              capture_output=True, text=True, timeout=60)
+
+    def test_tasks_that_mpi_does_not_know_of_are_refused(self):
+        for i, variables in enumerate(({"SLURM_NTASKS": "2"}, {"SLURM_NTASKS": "2", "ENVIRONMENT": "BATCH", "SLURM_STEP_NUM_TASKS": "2"},
+                                       {"PMI_SIZE": "2", "PMI_RANK": "0"})):
+            done = self.start(f"task{i}", SLURM_JOB_ID="77", SLURM_PROCID="0", **variables)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("has started 2 processes", error_line(done, "cosmo-sim"))
+            done = self.start(f"task{i}", SLURM_JOB_ID="77", SLURM_PROCID="1", **variables)
+            self.assertEqual(done.returncode, 3)
+            self.assertFalse((self.root / f"otask{i}").exists())
+
+    def test_a_batch_script_and_mpirun_within_it_are_not(self):
+        job = {"SLURM_JOB_ID": "77", "SLURM_NTASKS": "2", "SLURM_PROCID": "0", "ENVIRONMENT": "BATCH"}
+        self.assertEqual(self.start("script", **job).returncode, 0)
+        done = subprocess.run(command(2, "cosmo-sim", *GENERATE, "--output", self.root / "mpirun"), env=ENVIRONMENT | job,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_starts_do_not_disturb_ends(self):
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            for done in threads.map(self.start, range(32)):
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
