@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = {
     "core": ["cpu", "", "machine", "file", "parallel", "format", "hdf5", "output", "run", "universe", "picture", "fourier"],
     "sim": ["linear", "gravity", "nbody", "suite", "plan", "", "product", "inspect", "tool"],
-    "histogram": ["", "particles", "snapshot"],
+    "histogram": ["", "particles", "phases", "snapshot"],
     "dataset": ["shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
     "nn": ["posterior", "density", "density/fit", "", "output", "kernel", "tensor", "cut", "build", "layer", "network", "zoo", "model"],
     "train": ["log", "optimizer", "gradient", "evaluate", "state", "prepare", "plan", "posterior", "loop", "benchmark", "tool"],

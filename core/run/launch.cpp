@@ -56,7 +56,7 @@ void check_launch(int ranks) {
         Launcher{"Slurm", slurm_tasks(), "use srun --mpi=pmix, or mpirun"}}) {
     ensure(
         tasks <= 1, Fault::config,
-        "{} has started {} processes, and MPI knows of one rank, so that each would do all of the work: {}.",
+        "{} has started {} processes, and MPI has one rank, so that each would do all of the work: {}.",
         name, tasks, remedy);
   }
 }

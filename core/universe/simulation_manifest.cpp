@@ -195,6 +195,7 @@ Json SimulationManifest::details() const {
   write_length(details, "box", box_size);
   if (!line_of_sight.empty()) details[kLineOfSightKey] = line_of_sight;
   if (twins > 1) details["twins"] = twins;
+  if (seeds_assumed) details["seeds_assumed"] = true;
   write_facts(details, facts);
   return details;
 }
@@ -226,6 +227,7 @@ SimulationManifest parse_simulation_manifest(Manifest base, const std::filesyste
     check_line_of_sight(suite.line_of_sight, source);
     suite.facts = read_facts(json, source);
     suite.twins = json.value("twins", 1);
+    suite.seeds_assumed = json.value("seeds_assumed", false);
     if (json.contains("packs")) {
       read_packed(json["packs"], directory, suite);
     } else {

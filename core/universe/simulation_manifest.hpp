@@ -59,9 +59,10 @@ struct SimulationManifest {
   int grid;         ///< count voxels per side; 0 without counts
   std::vector<SimulationRecord> simulations;
   LineOfSight line_of_sight = {};
-  Facts facts = {};  ///< what is known of all its universes; empty in manifests of earlier versions
-  int twins = 1;     ///< simulations in a row with the same seed and parameters
-  int pack = 0;      ///< universes in a file (histogram/count_pack.hpp); 0: each has files of its own
+  Facts facts = {};            ///< what is known of all its universes; empty in manifests of earlier versions
+  int twins = 1;               ///< simulations in a row with the same seed and parameters
+  bool seeds_assumed = false;  ///< whether seeds of some universes are not stated, and so their numbers
+  int pack = 0;  ///< universes in a file (histogram/count_pack.hpp); 0: each has files of its own
 
   /// The stage's own fields of manifest.json.
   Json details() const;

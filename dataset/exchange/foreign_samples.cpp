@@ -322,6 +322,8 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
                     {input_of(settings, table, found, universes, target)}};
     plan.manifest.spec = spec_of(settings, table, found, space);
     plan.manifest.spec.input_id = plan.request.inputs.front().id;
+    plan.manifest.seeds_assumed =
+        std::ranges::any_of(table.rows, [](const SampleRow& row) { return !row.seed.has_value(); });
     plan.manifest.subvolumes = static_cast<std::uint32_t>(universes.begin()->second.rows.size());
     const Sources sources{settings, table, found, parameters, universes};
     for (const Split split : {Split::train, Split::validation, Split::test}) {

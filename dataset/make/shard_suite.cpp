@@ -149,6 +149,8 @@ DatasetManifest to_manifest(const JoinedSources& sources, const ShardPlan& plan,
   manifest.subvolumes = static_cast<std::uint32_t>(plan.subvolumes);
   manifest.facts = sources.facts();
   manifest.joined = sources.record();
+  for (std::size_t s = 0; s < sources.size(); ++s)
+    manifest.seeds_assumed = manifest.seeds_assumed || sources.source(s).manifest().details.value("seeds_assumed", false);
   const auto [first, last] = std::ranges::minmax(settings.redshifts);
   if (!manifest.facts.empty()) manifest.facts.insert_or_assign("redshift", core::Fact(first, last));
   for (std::size_t s = 0; s < plan.split.size(); ++s) {

@@ -220,6 +220,7 @@ Json DatasetManifest::details() const {
   if (!spec.line_of_sight.empty()) json[core::kLineOfSightKey] = spec.line_of_sight;
   if (!spec.settings.empty()) json["settings"] = spec.settings;
   if (!joined.is_null()) json["joined"] = joined;
+  if (seeds_assumed) json["seeds_assumed"] = true;
   if (const auto shared = leak()) json["leak"] = *shared;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_facts(json, facts);
@@ -255,6 +256,7 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
     read_statistics(json.at("statistics"), manifest);
     manifest.facts = core::read_facts(json, source);
     manifest.joined = json.value("joined", Json());
+    manifest.seeds_assumed = json.value("seeds_assumed", false);
   });
   const std::vector<core::InputRecord>& inputs = manifest.base.request.inputs;
   ensure(inputs.size() == (manifest.joined.is_null() ? 1 : manifest.joined.size()), Fault::format,

@@ -54,6 +54,7 @@ struct DatasetManifest {
   core::Facts facts = {};                    ///< what is known of its universes; empty for arrays
   /// [{first: its first simulation's number, simulations, parameters}] of each suite that was joined; null for one.
   core::Json joined = nullptr;
+  bool seeds_assumed = false;  ///< whether the seeds of some universes are not stated, and so their simulations' numbers
 
   /// What a transform needs to know about the voxels, for a field under the curve. Throws Error{config} naming --voxels
   /// for a curve of which the manifest has no statistics.

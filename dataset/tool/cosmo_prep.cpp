@@ -1,6 +1,7 @@
 #include "dataset/tool/cosmo_prep.hpp"
 
 #include "core/run/tool.hpp"
+#include "dataset/make/phases.hpp"
 #include "dataset/make/verify.hpp"
 #include "dataset/tool/cosmo_prep_describe.hpp"
 #include "dataset/tool/cosmo_prep_exchange.hpp"
@@ -14,6 +15,9 @@ namespace {
 
 void declare_directory(core::Options& options) {
   options.add_positional("directory", "directory that cosmo-prep shard or import wrote");
+  options.add_flag(
+      "phases",
+      "also compare the universes' content: which share their initial phases, whatever seeds are stated");
 }
 
 void run_verify(const core::Invocation& run) {
@@ -21,13 +25,21 @@ void run_verify(const core::Invocation& run) {
   run.comm.agree([&] { manifest = dataset::load_to_verify(run.log, run.options.text("directory")); });
   const std::string& directory = run.options.text("directory");
   const dataset::VerifiedDataset found = verify_dataset(run.comm, run.log, directory, manifest);
-  run.report({{"verified", true},
-              {"id", manifest.base.request.id()},
-              {"shards", found.shards},
-              {"samples", found.samples},
-              {"particles", found.voxels.counts.particles}},
-             fmt::format("{}: all {} shards and {} samples are as they were written\n", directory,
-                         found.shards, found.samples));
+  core::Json summary = {{"verified", true},
+                        {"id", manifest.base.request.id()},
+                        {"shards", found.shards},
+                        {"samples", found.samples},
+                        {"particles", found.voxels.counts.particles}};
+  std::string text = fmt::format("{}: all {} shards and {} samples are as they were written\n", directory,
+                                 found.shards, found.samples);
+  if (run.options.flag("phases")) {
+    const dataset::DatasetPhases phases = dataset::compare_phases(run.comm, run.log, directory, manifest);
+    summary["phases"] = phases.to_json();
+    text += phases.finding.text() + "\n";
+    for (const std::string& pair : phases.pairs) text += pair + "\n";
+    if (!phases.pairs.empty()) run.log.warn("{}: {}.", directory, phases.remark());
+  }
+  run.report(summary, text);
 }
 
 }  // namespace

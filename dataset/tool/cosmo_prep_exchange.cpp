@@ -13,6 +13,7 @@
 #include "dataset/exchange/export_dataset.hpp"
 #include "dataset/exchange/foreign_samples.hpp"
 #include "dataset/exchange/import_dataset.hpp"
+#include "dataset/make/phases.hpp"
 
 namespace cosmo::dataset {
 
@@ -321,6 +322,11 @@ class ImportStage : public core::Stage {
     const core::Timer timer;
     if (import_.source) import_dataset(run.comm, run.log, output, *import_.source, *format_);
     if (import_.plan) import_foreign(run.comm, run.log, output, *import_.plan, *format_);
+    if (import_.plan && import_.dataset.seeds_assumed) {
+      DatasetManifest written = import_.dataset;
+      written.base.files = output.manifest().files;
+      check_phases(run.comm, run.log, output.path(), written, run.options.flag("allow-leak"));
+    }
     output.finish(run.tool, import_.details, run.facts);
     const Json facts = facts_of(output.manifest());
     const Written all = all_of(output.manifest(), import_.dataset.samples());

@@ -10,6 +10,7 @@
 #include "core/machine/memory.hpp"
 #include "core/run/directory_list.hpp"
 #include "core/run/stage.hpp"
+#include "dataset/make/phases.hpp"
 #include "dataset/make/shard_plan.hpp"
 #include "dataset/make/shard_suite.hpp"
 #include "dataset/tool/cosmo_prep_describe.hpp"
@@ -223,7 +224,9 @@ class ShardStage : public core::Stage {
   }
 
   core::Report make(core::OutputDirectory& output) override {
-    const DatasetManifest written = shard_suite(run.comm, run.log, output, *sources_, plan_, settings_);
+    DatasetManifest written = shard_suite(run.comm, run.log, output, *sources_, plan_, settings_);
+    written.base.files = output.manifest().files;
+    if (written.seeds_assumed) check_phases(run.comm, run.log, output.path(), written, settings_.allow_leak);
     output.finish(run.tool, written.details(), run.facts);
     return report();
   }

@@ -7,6 +7,7 @@
 #include "core/universe/simulation_manifest.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/particles/gadget_snapshot.hpp"
+#include "histogram/phases/suite_phases.hpp"
 #include "histogram/snapshot/counting_job.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "histogram/snapshot/snapshot_table.hpp"
@@ -104,6 +105,11 @@ class SnapshotSuiteStage : public core::Stage {
     histogram::warn_of_assumptions(run.log, suite_.assumed,
                                    "table and snapshots do not state all parameters of the universes");
     histogram::warn_of(run.log, suite_.remarks);
+    if (suite_.manifest.seeds_assumed)
+      run.log.warn(
+          "{} has no seed for some universes, whose phases are taken to be their own: add a column seed if they are "
+          "known; their content is compared.",
+          run.options.text("input"));
     if (!suite_.others.empty()) run.log.info("not counted, as of the first snapshot: {}", suite_.others);
     request = {"generate",
                {{"from", "snapshots"}, {"grid", suite_.manifest.grid}, {"universes_sha256", suite_.sha256}},
@@ -125,6 +131,8 @@ class SnapshotSuiteStage : public core::Stage {
 
   core::Report make(core::OutputDirectory& output) override {
     histogram::count_suite(run.comm, run.log, output, suite_, reading_);
+    if (suite_.manifest.seeds_assumed)
+      histogram::warn_of_phases(run.comm, run.log, output.path(), suite_.manifest);
     output.finish_if_all(run.tool, run.facts);
     return {facts_of(suite_), fmt::format("{}: {}", target, describe(suite_))};
   }

@@ -200,9 +200,11 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
   std::vector<core::Universe> universes;  // (lines)
   std::set<std::string> assumed, unstated;
   std::vector<std::string> remarks;
+  bool seeds_assumed = false;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const SettledCosmology settled = cosmology_of(table[i], facts[i], stated);
     universes.push_back({seed_of(table[i], facts[i]), settled.cosmology});
+    seeds_assumed = seeds_assumed || !(table[i].seed || facts[i].seed);
     for (const std::string& remark : facts[i].remarks)
       remarks.push_back(fmt::format("{}: {}", table[i].place, remark));
     const auto closure =
@@ -217,6 +219,7 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
   suite.manifest.box_size = common_box(table, facts, universes);
   suite.manifest.parameters = core::varying_in(universes);
   suite.manifest.grid = grid;
+  suite.manifest.seeds_assumed = seeds_assumed;
   suite.manifest.line_of_sight = facts.front().line_of_sight;
   suite.counts.resize(table.size());
   suite.assumed.assign(assumed.begin(), assumed.end());
