@@ -15,6 +15,7 @@
 #include "infer/onnx/onnx_model.hpp"
 #include "infer/onnx/posterior_nodes.hpp"
 #include "infer/predict/costs.hpp"
+#include "nn/model/ensemble.hpp"
 #include "nn/model/model_posterior.hpp"
 
 namespace cosmo::infer {
@@ -77,6 +78,11 @@ std::string read_model(const core::Invocation& run) {
   const core::Options& options = run.options;
   (void)options.choice("format");
   const std::string& model = options.text("model");
+  ensure(
+      nn::model_directories(model).size() == 1 && !nn::is_ensemble(model), Fault::config,
+      "{} is an ensemble, and a graph has one network: export its models one by one and average their outputs, or "
+      "predict with cosmo-infer, which has the ensemble's posterior.",
+      model);
   const nn::ModelManifest manifest = nn::load_model_manifest(model);
   (void)training_doubts(options, {model}, {{manifest}});  // the file holds "complete"
   note_posterior(run, manifest);

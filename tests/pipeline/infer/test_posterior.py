@@ -233,7 +233,8 @@ class Posterior(DirectoryTest):
                 (2, ["cosmo-train", "--posterior-only", "--data", self.data, "--model", self.model, "--output", self.root / "none"], "names one directory"),
                 (2, ["cosmo-train", *self.words, "--model", both, "--output", self.root / "none"], "--model applies only with --posterior-only"),
                 (CONFIG, [*words[:-1], f"{self.model},{twin}", "--output", self.root / "none"], "have the same weights"),
-                (FORMAT, ["cosmo-infer", "export", "--model", together, "--output", self.root / "none.onnx"], "ensemble")):
+                (CONFIG, ["cosmo-infer", "export", "--model", together, "--output", self.root / "none.onnx"], "is an ensemble"),
+                (CONFIG, ["cosmo-infer", "export", "--model", both, "--output", self.root / "none.onnx"], "is an ensemble")):
             done = run(*refused)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(sentence, error_line(done, refused[0]))
