@@ -156,11 +156,12 @@ void print_error(const Log& log, const Tool& tool, const Error& error) {
   std::_Exit(kCode);
 }
 
-/// --peer-timeout [s]. Throws Error{config} if it is negative.
+/// --peer-timeout [s]. Throws Error{config} if it is negative or absurd.
 double peer_timeout(const Options& options) {
   const double minutes = options.number("peer-timeout");
-  ensure(minutes >= 0, Fault::config,
-         "Option --peer-timeout is negative: give minutes, or 0 to wait for ever.");
+  constexpr double kMost = 1e6;
+  ensure(minutes >= 0 && minutes <= kMost, Fault::config,
+         "Option --peer-timeout is {}: give 0 to {} minutes, where 0 waits for ever.", minutes, kMost);
   return 60 * minutes;
 }
 

@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "core/error.hpp"
+#include "core/printable.hpp"
+#include "core/random.hpp"
 
 namespace cosmo::core {
 
@@ -35,6 +37,8 @@ void check(const OutputHeader& header, const std::string& path) {
   check_line_of_sight(header.line_of_sight, path);
   ensure(std::isfinite(header.box_size) && header.box_size > 0, Fault::format,
          "{} has a box of {} Mpc/h: restore the file.", path, header.box_size);
+  ensure(header.universe.seed < kSeedLimit, Fault::format,
+         "{} has the seed {}, which is not below 2^53: correct it.", path, header.universe.seed);
   ensure(std::isfinite(header.redshift) && header.redshift >= 0, Fault::format,
          "{} has the redshift {}, which is not 0 or more: restore the file.", path, header.redshift);
   try {
@@ -43,6 +47,14 @@ void check(const OutputHeader& header, const std::string& path) {
     fail(Fault::format, "{} describes a universe that cosmo-sim does not make ({}): restore the file.", path,
          std::string_view(error.what()).substr(0, std::string_view(error.what()).find(':')));
   }
+}
+
+bool is_parameter_name(std::string_view name) {
+  constexpr std::size_t kLongest = 64;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && name.size() <= kLongest && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
 void ParameterSpace::add(std::string_view name, double lowest, double highest) {
@@ -69,6 +81,10 @@ void from_json(const Json& json, ParameterSpace& space) {
   space = {json.at("names"), json.at("low"), json.at("high")};
   ensure(space.low.size() == space.size() && space.high.size() == space.size(), Fault::format,
          "The parameters' names and limits differ in number: run the stage again with --force.");
+  const auto bad = std::ranges::find_if_not(space.names, is_parameter_name);
+  ensure(bad == space.names.end(), Fault::format,
+         "A parameter is called '{}': use names of letters, digits and _, at most 64 of them.",
+         bad == space.names.end() ? "" : one_line(*bad));
 }
 
 }  // namespace cosmo::core

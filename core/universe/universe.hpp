@@ -50,6 +50,9 @@ struct OutputHeader {
 /// that validate(Cosmology) rejects.
 void check(const OutputHeader& header, const std::string& path);
 
+/// Whether a parameter may be called so: letters, digits and _, no digit first, 64 at most. Names are in columns and options.
+bool is_parameter_name(std::string_view name);
+
 /// The parameters that vary over a suite: the targets of a network.
 struct ParameterSpace {
   std::vector<std::string> names;
@@ -64,7 +67,7 @@ struct ParameterSpace {
 ParameterSpace varying_in(std::span<const Universe> universes);
 
 void to_json(Json& json, const ParameterSpace& space);
-/// Throws Error{format} unless each parameter has both limits.
+/// Throws Error{format} unless each parameter has a possible name and both limits.
 void from_json(const Json& json, ParameterSpace& space);
 
 }  // namespace cosmo::core

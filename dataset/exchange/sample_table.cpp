@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "core/format/csv_table.hpp"
 #include "core/output/manifest.hpp"
 #include "core/random.hpp"
+#include "core/universe/universe.hpp"
 
 namespace cosmo::dataset {
 
@@ -74,16 +74,11 @@ constexpr std::array<Column, 12> kColumns = {
 /// Columns of settings begin so; their numbers are those of /settings in shards.
 constexpr std::string_view kSettingPrefix = "setting_";
 
-bool is_name(std::string_view text) {
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-
 /// The header's names, checked.
 std::vector<std::string> names_of(const core::CsvTable& table) {
   const std::vector<std::string> names = table.names([](const core::Cell& name) {
     if (name.text.empty()) return std::string();  // pandas' index
-    ensure(is_name(name.text), Fault::format,
+    ensure(core::is_parameter_name(name.text), Fault::format,
            "{} names a column '{}': begin the table with names of letters, digits and _.", name.place(),
            name.text.substr(0, 40));
     return std::string(name.text);

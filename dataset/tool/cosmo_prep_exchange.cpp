@@ -205,6 +205,9 @@ core::ParameterSpace parse_parameters(const std::string& text) {
     ensure(equals > 0 && (!stated || colon != std::string_view::npos), Fault::usage,
            "--parameters has '{}' where NAME or NAME=LOW:HIGH is needed.", cell);
     space.names.emplace_back(core::trimmed(cell.substr(0, equals)));
+    ensure(core::is_parameter_name(space.names.back()), Fault::usage,
+           "--parameters has the name '{}': use letters, digits and _, at most 64 of them.",
+           space.names.back());
     space.low.push_back(stated ? core::parse_number(range.substr(0, colon), "--parameters", text) : 0);
     space.high.push_back(stated ? core::parse_number(range.substr(colon + 1), "--parameters", text) : 0);
     ensure(!stated || space.low.back() < space.high.back(), Fault::usage,

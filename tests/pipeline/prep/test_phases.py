@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 
-from test_others_files import BOX, gadget
+from others_snapshots import BOX, gadget
 from toolkit import DirectoryTest, error_line, run, succeed
 
 CONFIG = 3

@@ -5,7 +5,7 @@ import json
 import shutil
 import unittest
 
-from toolkit import DirectoryTest, error_line, make_once, run, succeed
+from toolkit import DirectoryTest, cosmo_train, error_line, make_once, run, succeed
 
 WORDS = ["--network", "cosmonet32", "--epochs", 2, "--global-batch", 8, "--baseline", "none"]
 
@@ -44,6 +44,11 @@ class Smooth(DirectoryTest):
                 *WORDS[4:], "--smooth", 6)
         succeed("cosmo-train", "--data", self.data, "--output", self.root / "halves", *WORDS, "--smooth", 6, "--resume")
         self.assertEqual(self.weights(self.root / "halves")[-1], self.weights(self.model)[-1])
+        steps = ["--data", self.data, "--output", self.root / "steps", *WORDS, "--smooth", 6]
+        cosmo_train(*steps, "--time-limit", 0)  # ends after a step
+        self.assertEqual(cosmo_train(*steps, "--resume", "--time-limit", 0)["steps_done"], 2)
+        succeed("cosmo-train", *steps, "--resume")
+        self.assertEqual(self.weights(self.root / "steps")[-1], self.weights(self.model)[-1])
 
     def test_a_suite_is_predicted_as_its_split(self):
         of_split, of_suite = self.root / "split", self.root / "suite"
