@@ -13,8 +13,11 @@ namespace cosmo::core {
 
 std::uint64_t Cell::whole_number(std::string_view column, std::uint64_t limit) const {
   std::uint64_t number = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
+  std::string_view digits = text;
+  while (digits.ends_with('0') && digits.find('.') != std::string_view::npos) digits.remove_suffix(1);
+  if (digits.ends_with('.')) digits.remove_suffix(1);  // 3.0, as pandas writes columns with gaps
+  const char* last = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), last, number);
   ensure(error == std::errc() && end == last && number < limit, Fault::format,
          "{} has no {} between 0 and {}: correct the table.", place(), column, limit - 1);
   return number;
@@ -23,6 +26,11 @@ std::uint64_t Cell::whole_number(std::string_view column, std::uint64_t limit) c
 void ensure_column(const Cell& name, std::string_view called, const std::vector<std::string>& known) {
   constexpr std::size_t kShown = 40;
   if (std::ranges::count(known, called) > 0) return;
+  ensure(
+      name.text.find("cdm") == std::string_view::npos && name.text.find("CDM") == std::string_view::npos,
+      Fault::format,
+      "{} names a column '{}': write omega_m, the density of all matter, which is that of cold matter plus omega_b.",
+      name.place(), name.text.substr(0, kShown));
   const auto meant = near_name(name.text, known);
   fail(Fault::format, "{} names a column '{}': {}.", name.place(), name.text.substr(0, kShown),
        meant ? "write " + *meant : fmt::format("choose among {}", fmt::join(known, ", ")));
@@ -55,8 +63,9 @@ std::vector<std::string_view> split(std::string_view line, char separator) {
 
 bool is_comment(const TextLine& line) { return line.text.front() == '#'; }
 
-bool are_numbers(const TextLine& line) {
-  return std::ranges::all_of(split(line.text, separator_of(line.text)),
+/// Whether a line has numbers, as headers have not.
+bool has_numbers(const TextLine& line) {
+  return std::ranges::any_of(split(line.text, separator_of(line.text)),
                              [](std::string_view cell) { return number_in(unquoted(cell)).has_value(); });
 }
 
@@ -66,7 +75,7 @@ CsvTable::CsvTable(const std::filesystem::path& path, std::string_view thing) : 
   const std::vector<TextLine>& lines = file_.lines();
   const auto first = std::ranges::find_if_not(lines, is_comment);
   std::ranges::copy_if(first, lines.end(), std::back_inserter(rows_), std::not_fn(is_comment));
-  if (!rows_.empty() && !are_numbers(rows_.front())) {
+  if (!rows_.empty() && !has_numbers(rows_.front())) {
     header_ = rows_.front();
     separator_ = separator_of(header_.text);
     rows_.erase(rows_.begin());

@@ -1,7 +1,7 @@
 #pragma once
 // Tables that users write: a header of column names, then one line per row. Cells are separated by commas, by semicolons, or,
 // where the header has neither, by blanks; they may be in double quotes. Lines that begin with # are comments; the last one
-// before the first row is the header if that row has numbers only. A file may have up to 256 MiB (core/file/text_file.hpp).
+// before the first row is the header if that row has a number. A file may have up to 256 MiB (core/file/text_file.hpp).
 
 #include <cstdint>
 #include <filesystem>

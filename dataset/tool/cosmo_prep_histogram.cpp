@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/hdf5/foreign.hpp"
@@ -133,6 +135,7 @@ class HistogramStage : public core::Stage {
     std::vector<std::string> files;
     for (const fs::path& file : job_.snapshot().files()) files.push_back(file.string());
     histogram::add_inputs(run, files, target, request);
+    run.comm.agree([&] { refuse_copies(request.inputs); });
     histogram::warn_of_assumptions(run.log, job_.assumed,
                                    "the snapshot does not state all parameters of its universe");
     warn_of(histogram::remarks_on(job_.weighed, job_.header.universe.cosmology));
@@ -188,6 +191,22 @@ class HistogramStage : public core::Stage {
     std::optional<Job> job;
     run.comm.agree([&] { job.emplace(read_job(run.options, std::move(weighed), reading)); });
     return std::move(*job);
+  }
+
+  /// Throws Error{config} if two files of the snapshot that have particles are the same.
+  void refuse_copies(const std::vector<core::InputRecord>& inputs) const {
+    std::set<fs::path> with_particles;
+    for (const histogram::ParticleSet& set : job_.snapshot().counted()) with_particles.insert(set.path);
+    std::map<std::string, std::string> path_of;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!with_particles.contains(job_.snapshot().files()[i])) continue;
+      const auto [twin, fresh] = path_of.emplace(inputs[i].sha256, inputs[i].path);
+      ensure(
+          fresh, Fault::config,
+          "{} and {}, as seen from --output, have the same content, and are to be parts of one snapshot: copy the right "
+          "file there.",
+          twin->second, inputs[i].path);
+    }
   }
 
   void warn_of(std::vector<std::string> remarks) const {

@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/file/input_file.hpp"
+#include "core/file/text_file.hpp"
 
 namespace cosmo::histogram {
 
@@ -77,26 +78,54 @@ std::uint64_t BinaryParticles::particles() const {
   return all;
 }
 
-/// Source: the table of the header in the user guide.
+/// Where the header has its numbers, and how many bytes numbers of particles have. Source: the table of the header in the user
+/// guide; of GADGET-4's own, the structure io_header in its source.
+struct HeaderPlaces {
+  std::size_t number_bytes, masses, time, redshift, totals, high_words, files, box, omega_m, h;
+};
+constexpr HeaderPlaces kGadget2 = {4, 24, 72, 80, 96, 168, 124, 128, 136, 152},
+                       kGadget4 = {8, 48, 96, 104, 112, 0, 168, 160, 0, 0};
+
+/// Whether a header's box and times are possible at these places.
+bool is_possible(std::span<const char> bytes, const HeaderPlaces& places, bool swap) {
+  const auto time = number_at<double>(bytes, places.time, swap),
+             redshift = number_at<double>(bytes, places.redshift, swap),
+             box = number_at<double>(bytes, places.box, swap);
+  return std::isfinite(box) && box > 0 && box < 1e12 && std::isfinite(time) && std::isfinite(redshift) &&
+         redshift > -1e-2 && (places.number_bytes == 4 || std::abs(time * (1 + redshift) - 1) < 1e-3);
+}
+
 void BinaryParticles::read_header() {
   std::array<char, kHeaderBytes> bytes{};
   std::ifstream file = core::open_input(path_);
-  file.seekg((named_ ? 2 * sizeof(std::uint32_t) + kNameBytes : 0) + sizeof(std::uint32_t));
+  file.seekg(static_cast<std::streamoff>(block_of("HEAD", 0).at));
   file.read(bytes.data(), bytes.size());
   ensure(file.good(), Fault::format, "{} ends within its header: copy it again.", path_.string());
-  const auto whole = [&](std::size_t at) { return number_at<std::uint32_t>(bytes, at, swapped_); };
+  const bool own = !is_possible(bytes, kGadget2, swapped_) && is_possible(bytes, kGadget4, swapped_);
+  const HeaderPlaces& places = own ? kGadget4 : kGadget2;
+  const auto whole = [&](std::size_t at) -> std::uint64_t {
+    return places.number_bytes == 8 ? number_at<std::uint64_t>(bytes, at, swapped_)
+                                    : number_at<std::uint32_t>(bytes, at, swapped_);
+  };
   const auto real = [&](std::size_t at) { return number_at<double>(bytes, at, swapped_); };
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
   for (std::size_t type = 0; type < kTypes; ++type) {
-    header_.here.push_back(whole(4 * type));
-    header_.masses.push_back(real(24 + 8 * type));
-    header_.in_all.push_back(whole(96 + 4 * type) + (std::uint64_t{whole(168 + 4 * type)} << 32));
+    header_.here.push_back(whole(places.number_bytes * type));
+    header_.masses.push_back(real(places.masses + 8 * type));
+    header_.in_all.push_back(whole(places.totals + places.number_bytes * type));
+    if (places.high_words > 0)
+      header_.in_all.back() +=
+          std::uint64_t{number_at<std::uint32_t>(bytes, places.high_words + 4 * type, swapped_)} << 32;
+    ensure(header_.here.back() < kMost, Fault::format,
+           "{} has {} particles of type {}: it is not a file of Gadget.", path_.string(), header_.here.back(),
+           type);
   }
-  const double time = real(72);
-  header_.redshift = real(80);
-  header_.files = std::max<std::uint32_t>(1, whole(124));
-  header_.box_size = real(128);
-  for (const auto& [name, at] : {std::pair{"omega_m", 136}, {"h", 152}}) {
-    const double value = real(static_cast<std::size_t>(at));
+  const double time = real(places.time);
+  header_.redshift = real(places.redshift);
+  header_.files = std::max<std::uint32_t>(1, number_at<std::uint32_t>(bytes, places.files, swapped_));
+  header_.box_size = real(places.box);
+  for (const auto& [name, at] : {std::pair{"omega_m", places.omega_m}, {"h", places.h}}) {
+    const double value = at > 0 ? real(at) : 0;
     if (std::isfinite(value) && value != 0) header_.parameters[name] = value;
   }
   if (header_.files == 1) header_.in_all = header_.here;  // some writers leave the totals 0
@@ -112,8 +141,9 @@ void BinaryParticles::read_header() {
   header_.mass_unit = 1;  // 1e10 Msun/h, as its parameter files have it
 }
 
-/// Finds positions and masses. A block's bytes beyond 4 GiB are missing from the number before it.
-void BinaryParticles::find_blocks() {
+/// The block of this name in format 2, otherwise the one of this number. Nothing at its place if there is none. Throws
+/// Error{format} for blocks that do not fit the file.
+BinaryParticles::Block BinaryParticles::block_of(std::string_view name, int number) const {
   std::ifstream file = core::open_input(path_);
   const auto word = [&](std::uint64_t at) {
     std::array<char, 4> bytes{};
@@ -123,36 +153,61 @@ void BinaryParticles::find_blocks() {
     file.read(bytes.data(), bytes.size());
     return number_at<std::uint32_t>(bytes, 0, swapped_);
   };
+  constexpr int kMostBlocks = 1000;
+  std::uint64_t at = 0;
+  for (int b = 0; b < kMostBlocks && at < size_; ++b) {
+    std::string here;
+    if (named_) {
+      ensure(word(at) == kNameBytes && at + 8 + kNameBytes <= size_, Fault::format,
+             "{} has no name before its block {}: copy it again.", path_.string(), b + 1);
+      here.resize(4);
+      file.seekg(static_cast<std::streamoff>(at + 4));
+      file.read(here.data(), 4);
+      at += 8 + kNameBytes;
+    }
+    const std::uint64_t bytes = length_of(word(at), at, [&](std::uint64_t end) { return word(end); });
+    if (named_ ? core::trimmed(here) == core::trimmed(name) : b == number) return {at + 4, bytes};
+    at += 8 + bytes;
+  }
+  return {};
+}
+
+/// The bytes of the block at `at` that begins with `stated`: of one beyond 4 GiB only the rest is stated, and as much more is
+/// tried until the number after the block is the same.
+template <class Word>
+std::uint64_t BinaryParticles::length_of(std::uint32_t stated, std::uint64_t at, const Word& word) const {
+  for (std::uint64_t bytes = stated; at + 8 + bytes <= size_; bytes += std::uint64_t{1} << 32)
+    if (word(at + 4 + bytes) == stated) return bytes;
+  core::fail(
+      Fault::format,
+      "{} has a block of {} bytes that does not end with that number: it is not of Gadget, or was cut off.",
+      path_.string(), stated);
+}
+
+/// Finds positions and masses.
+void BinaryParticles::find_blocks() {
   std::uint64_t with_masses = 0;
   for (std::size_t type = 0; type < kTypes; ++type)
     with_masses += header_.masses[type] == 0 ? header_.here[type] : 0;
-  const std::uint64_t all = particles(), name = named_ ? 2 * sizeof(std::uint32_t) + kNameBytes : 0;
-  std::uint64_t at = name + 2 * sizeof(std::uint32_t) + kHeaderBytes;
-  constexpr std::array<const char*, 4> kBlocks = {"positions", "velocities", "IDs", "masses"};
-  for (std::size_t b = 0; b < kBlocks.size() && (b < 3 || with_masses > 0); ++b) {
-    if (b > 0 && at >= size_) break;  // files cut after the positions are taken
-    at += name;
-    const std::uint64_t numbers = b < 2 ? 3 * all : b == 2 ? all : with_masses;
-    const std::uint32_t stated = word(at);
-    std::size_t bytes = 0;
-    for (const std::size_t of : {sizeof(float), sizeof(double)})
-      if (static_cast<std::uint32_t>(numbers * of) == stated) bytes = of;
-    const bool fits = bytes > 0 && numbers <= (size_ - at) / bytes && at + 8 + numbers * bytes <= size_ &&
-                      word(at + 4 + numbers * bytes) == stated;
-    ensure(
-        fits || b > 0, Fault::format,
-        "{} has a block of {} bytes where {} of {} particles in 4 or 8 bytes are expected: it is not of Gadget, or "
-        "was cut off.",
-        path_.string(), stated, kBlocks[b], all);
-    if (!fits) break;
-    if (b == 0) positions_ = {at + 4, bytes};
-    if (b == 3) masses_ = {at + 4, bytes};
-    at += 8 + numbers * bytes;
-  }
+  const auto array_of = [&](std::string_view name, int number, std::uint64_t numbers) -> Array {
+    const Block block = block_of(name, number);
+    if (block.at == 0) return {};
+    for (const std::size_t bytes : {sizeof(float), sizeof(double)})
+      if (block.bytes == numbers * bytes) return {block.at, bytes};
+    return {0, 1};  // there, of another size
+  };
+  positions_ = array_of("POS", 1, 3 * particles());
+  ensure(positions_.at > 0 || particles() == 0, Fault::format,
+         "{} has no block of positions of {} particles in 4 or 8 bytes: it is not of Gadget, or was cut off.",
+         path_.string(), particles());
+  if (with_masses == 0 || positions_.at == 0) return;
+  masses_ = array_of("MASS", 4, with_masses);
+  if (masses_.at == 0 && masses_.bytes > 0)
+    header_.remarks.push_back("its block in the place of the masses has another size, and is not read");
 }
 
 template <class T>
-void BinaryParticles::read_numbers(const Block& block, std::uint64_t first, std::span<T> numbers) const {
+void BinaryParticles::read_numbers(const Array& block, std::uint64_t first, std::span<T> numbers) const {
   std::ifstream file = core::open_input(path_);
   file.seekg(static_cast<std::streamoff>(block.at + first * block.bytes));
   const auto read = [&](auto kind) {

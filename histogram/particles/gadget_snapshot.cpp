@@ -84,10 +84,14 @@ void GadgetSnapshot::add_file(const fs::path& path, const FileHeader& first, con
              rounded(header.redshift) == rounded(first.redshift) && header.here.size() == first.here.size(),
          Fault::format, "{} is of another snapshot than the files beside it: copy the right one there.",
          path.string());
+  if (header.parameters != first.parameters)
+    remarks_.push_back(
+        fmt::format("{} states other parameters than the first file, which count", path.filename().string()));
   files_.push_back(path);
   for (std::size_t type = 0; type < header.here.size(); ++type) {
     if (header.here[type] == 0) continue;
     const bool counts = std::ranges::find(reading.types, type) != reading.types.end();
+    if (!counts && !file.has_positions(type)) continue;
     (counts ? counted_ : others_).push_back({path, type, header.here[type], header.masses[type]});
     if (!counts) continue;
     particles_ += header.here[type];

@@ -64,6 +64,21 @@ double redshift_of(const std::string& path, const HeaderNames& names, bool has_c
   return redshift ? *redshift : 1 / *scale - 1;
 }
 
+/// Adds remarks on what cannot be recorded: curvature and neutrinos.
+void check_universe(const HeaderNames& names, const std::map<std::string, double>& parameters,
+                    std::vector<std::string>& remarks) {
+  constexpr double kRounding = 2e-3;
+  const auto omega_m = parameters.find("omega_m");
+  const auto lambda = names.number("dark_energy", remarks), neutrinos = names.number("neutrinos", remarks);
+  if (omega_m != parameters.end() && lambda && *lambda != 0 &&
+      std::abs(omega_m->second + *lambda - 1) > kRounding)
+    remarks.push_back(fmt::format(
+        "the densities of matter and dark energy are {:.4g} and {:.4g}, and a flat universe is recorded",
+        omega_m->second, *lambda));
+  if (neutrinos && *neutrinos > 0)
+    remarks.push_back(fmt::format("neutrinos have a density of {:.4g}, which is not recorded", *neutrinos));
+}
+
 /// The particles of each type in all files.
 std::vector<std::uint64_t> in_all_files(const File& file, const std::string& path, const HeaderNames& names,
                                         const FileHeader& header) {
@@ -72,6 +87,9 @@ std::vector<std::uint64_t> in_all_files(const File& file, const std::string& pat
   std::vector<std::uint64_t> high(all.size(), 0);
   if (!names.stating("in_all_high").empty())
     high = file.integers_attribute(names.list("in_all_high", "NumPart_Total_HighWord"));
+  if (std::ranges::all_of(high, [](std::uint64_t word) { return word == 0; })) high.assign(all.size(), 0);
+  if (header.files == 1 && std::ranges::all_of(all, [](std::uint64_t number) { return number == 0; }))
+    return header.here;
   ensure(all.size() == header.here.size() && high.size() == all.size(), Fault::format,
          "{} has numbers of particles of {}, {} and {} types: correct it.", path, header.here.size(),
          all.size(), high.size());
@@ -92,6 +110,7 @@ Hdf5Particles::Hdf5Particles(const std::filesystem::path& path)
   header_.in_all = in_all_files(file_, path_, names, header_);
   if (!names.stating("masses").empty())
     header_.masses = file_.numbers_attribute(names.list("masses", "MassTable"));
+  if (header_.masses.size() < 2) header_.masses.clear();  // a single number does not state its type
   header_.masses.resize(header_.here.size(), 0);
   const auto box = names.number("box_size", remarks);
   ensure(box.has_value(), Fault::format,
@@ -113,8 +132,32 @@ Hdf5Particles::Hdf5Particles(const std::filesystem::path& path)
     header_.seed = file_.integer_attribute("seed");
   header_.line_of_sight = core::read_line_of_sight(file_);
   core::check_line_of_sight(header_.line_of_sight, path_);
+  check_universe(names, header_.parameters, remarks);
+  check_masses();
   for (const std::string& name : names.not_understood())
     remarks.push_back(fmt::format("{} is not understood", name));
+}
+
+/// Throws Error{format} for a list of masses that cannot be, and remarks on masses that are stated twice and not alike.
+void Hdf5Particles::check_masses() {
+  ensure(std::ranges::all_of(header_.masses, [](double mass) { return std::isfinite(mass) && mass >= 0; }),
+         Fault::format, "{} has a MassTable of {}: correct it.", path_, fmt::join(header_.masses, ", "));
+  for (std::size_t type = 0; type < header_.here.size(); ++type) {
+    const std::string group = fmt::format("PartType{}", type);
+    if (header_.masses[type] == 0 || header_.here[type] == 0 || !file_.has(group) ||
+        !file_.has(group + "/Masses"))
+      continue;
+    std::vector<double> first(1);
+    read_masses(type, 0, first);
+    if (std::abs(first.front() - header_.masses[type]) > 1e-4 * header_.masses[type])
+      header_.remarks.push_back(
+          fmt::format("type {} has a mass of {:.6g} in MassTable, which is used, and others in Masses", type,
+                      header_.masses[type]));
+  }
+}
+
+bool Hdf5Particles::has_positions(std::size_t type) const {
+  return file_.has(fmt::format("PartType{}", type)) && file_.has(fmt::format("PartType{}/Coordinates", type));
 }
 
 bool Hdf5Particles::refers_to_others() const {

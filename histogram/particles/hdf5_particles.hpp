@@ -26,12 +26,15 @@ class Hdf5Particles : public ParticleFile {
   std::size_t float_bytes(std::size_t type) const override;
   void read_positions(std::size_t type, std::uint64_t first, std::span<float> positions) const override;
   void read_positions(std::size_t type, std::uint64_t first, std::span<double> positions) const override;
+  bool has_positions(std::size_t type) const override;
   bool has_masses(std::size_t type) const override;
   void read_masses(std::size_t type, std::uint64_t first, std::span<double> masses) const override;
 
  private:
   template <class T>
   void read_rows(std::size_t type, std::uint64_t first, std::span<T> positions) const;
+
+  void check_masses();
 
   std::string path_;
   core::hdf5::File file_;

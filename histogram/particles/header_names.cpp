@@ -17,8 +17,7 @@ using core::Fault;
 
 namespace {
 
-constexpr std::array<const char*, 5> kGroups = {"Header", "Parameters", "Cosmology", "Units",
-                                                "InternalCodeUnits"};
+constexpr std::array<const char*, 4> kGroups = {"Header", "Parameters", "Cosmology", "Units"};
 
 /// A word for a quantity; the quantity is the attribute's value times `factor`.
 struct Word {
@@ -27,43 +26,46 @@ struct Word {
   double factor = 1;
 };
 
-constexpr std::array<Word, 26> kWords = {{{"here", "NumPart_ThisFile"},
-                                          {"in_all", "NumPart_Total"},
-                                          {"in_all_high", "NumPart_Total_HighWord"},
-                                          {"masses", "MassTable"},
-                                          {"files", "NumFilesPerSnapshot"},
-                                          {"files", "NumFilesPerSnap"},
-                                          {"files", "NumFiles"},
-                                          {"box_size", "BoxSize"},
-                                          {"box_size", "BoxLength"},
-                                          {"redshift", "Redshift"},
-                                          {"time", "Time"},
-                                          {"scale_factor", "Scale-factor"},
-                                          {"scale_factor", "ScaleFactor"},
-                                          {"scale_factor", "ExpansionFactor"},
-                                          {"h", "H0", 0.01},
-                                          {"length_cm", "UnitLength_in_cm"},
-                                          {"length_cm", "UnitLength_In_CGS"},
-                                          {"length_cm", "UnitLength"},
-                                          {"plain_length_cm", "Unit length in cgs (U_L)"},
-                                          {"mass_g", "UnitMass_in_g"},
-                                          {"mass_g", "UnitMass_In_CGS"},
-                                          {"plain_mass_g", "Unit mass in cgs (U_M)"},
-                                          {"spectrum_type", "PowerSpectrumType"},
-                                          {"renormalised", "ReNormalizeInputSpectrum"},
-                                          {"dark_energy", "OmegaLambda"},
-                                          {"dark_energy", "OmegaDE"}}};
+constexpr auto kWords = std::to_array<Word>({{"here", "NumPart_ThisFile"},
+                                             {"in_all", "NumPart_Total"},
+                                             {"in_all_high", "NumPart_Total_HighWord"},
+                                             {"masses", "MassTable"},
+                                             {"files", "NumFilesPerSnapshot"},
+                                             {"files", "NumFilesPerSnap"},
+                                             {"files", "NumFiles"},
+                                             {"box_size", "BoxSize"},
+                                             {"box_size", "BoxLength"},
+                                             {"redshift", "Redshift"},
+                                             {"time", "Time"},
+                                             {"scale_factor", "Scale-factor"},
+                                             {"scale_factor", "ScaleFactor"},
+                                             {"scale_factor", "ExpansionFactor"},
+                                             {"h", "H0", 0.01},
+                                             {"length_cm", "UnitLength_in_cm"},
+                                             {"length_cm", "UnitLength_In_CGS"},
+                                             {"length_cm", "UnitLength"},
+                                             {"plain_length_cm", "Unit length in cgs (U_L)"},
+                                             {"mass_g", "UnitMass_in_g"},
+                                             {"mass_g", "UnitMass_In_CGS"},
+                                             {"plain_mass_g", "Unit mass in cgs (U_M)"},
+                                             {"spectrum_type", "PowerSpectrumType"},
+                                             {"renormalised", "ReNormalizeInputSpectrum"},
+                                             {"dark_energy", "OmegaLambda"},
+                                             {"dark_energy", "OmegaDE"},
+                                             {"neutrinos", "OmegaNu"},
+                                             {"neutrinos", "OmegaNu0"}});
 
 /// Beginnings of words for quantities of a universe and its units, and those among them that are not needed.
-constexpr std::array<std::string_view, 4> kTelling = {"omega", "sigma", "hubble", "unit"};
-constexpr std::array<std::string_view, 13> kUnneeded = {
-    "omegak",   "omegalambda", "omegade",      "omegar",   "omegaradiation", "omegag",  "omeganu",
-    "omeganu0", "omegacdm",    "unitvelocity", "unittime", "unitcurrent",    "unittemp"};
+constexpr std::array<std::string_view, 5> kTelling = {"omega", "sigma", "hubble", "unitlength", "unitmass"};
+constexpr std::array<std::string_view, 12> kUnneeded = {
+    "omegak",   "omegalambda", "omegade",   "omegar", "omegaradiation", "omegag",
+    "omegacdm", "omegaur",     "omegadcdm", "hubble", "hubbletime",     "omegal"};
 
 /// The factor from an attribute's value to a quantity; nothing if it does not state that.
 std::optional<double> factor_of(std::string_view attribute, const std::string& quantity) {
   const std::string_view name = attribute.substr(attribute.rfind('/') + 1);
-  if (core::parameter_called(name) == quantity) return 1;
+  // SWIFT's w is that of the snapshot's time, beside w_0.
+  if (name != "w" && core::parameter_called(name) == quantity) return 1;
   const std::string word = core::simplified_name(name);
   const auto row = std::ranges::find_if(kWords, [&](const Word& of) {
     return of.quantity == quantity && core::simplified_name(of.word) == word;
@@ -137,7 +139,7 @@ std::vector<std::string> HeaderNames::not_understood() const {
                        std::ranges::any_of(
                            kWords, [&](const Word&row) { return core::simplified_name(row.word) == word; }),
                unneeded = std::ranges::any_of(kUnneeded, [&](auto of) {
-                 return of.starts_with("unit") ? word.starts_with(of) : word == of;
+                 return word == of || word.starts_with(std::string(of) + "[");  // SWIFT's units
                });
     if (telling && !known && !unneeded) left.push_back(name);
   }

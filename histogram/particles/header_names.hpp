@@ -11,8 +11,7 @@ namespace cosmo::histogram {
 
 /// The numbers of a header, found by all names that are known for them (for parameters core/universe/cosmology_words.cpp).
 ///
-/// Names are compared without case, blanks and underscores, and looked for in /Header, /Parameters, /Cosmology, /Units and
-/// /InternalCodeUnits.
+/// Names are compared without case, blanks and underscores, and looked for in /Header, /Parameters, /Cosmology and /Units.
 class HeaderNames {
  public:
   /// Reads the names of a file that must outlive this. Throws Error{format} for damaged headers.

@@ -47,6 +47,8 @@ class ParticleFile {
   /// Positions (n, 3) of the particles from `first` on, in the file's unit.
   virtual void read_positions(std::size_t type, std::uint64_t first, std::span<float> positions) const = 0;
   virtual void read_positions(std::size_t type, std::uint64_t first, std::span<double> positions) const = 0;
+  /// Whether particles of a type have positions: tracers of matter that other types are have none.
+  virtual bool has_positions(std::size_t type) const = 0;
   /// Whether particles of a type have masses of their own.
   virtual bool has_masses(std::size_t type) const = 0;
   virtual void read_masses(std::size_t type, std::uint64_t first, std::span<double> masses) const = 0;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "histogram/particles/binary_particles.hpp"
 #include "histogram/particles/hdf5_particles.hpp"
 #include "histogram/particles/particle_file.hpp"
@@ -33,9 +34,20 @@ std::optional<Numbered> numbered(const fs::path& path) {
   return Numbered{parts[1], parts[3]};
 }
 
+/// Whether a file is a sound one of HDF5 that has no header, such as counts or a catalogue.
+bool is_other_hdf5(const fs::path& path) {
+  if (path.extension() != ".hdf5" && path.extension() != ".h5") return false;
+  try {
+    return !core::hdf5::File::open(path).has("Header");
+  } catch (const core::Error&) {
+    return false;  // what reads the snapshot will report it
+  }
+}
+
 bool may_be_snapshot(const fs::directory_entry& entry) {
   if (!entry.is_regular_file()) return false;
   const std::string extension = entry.path().extension().string();
+  if (entry.path().filename().string().starts_with(".")) return false;
   if (extension == ".hdf5" || extension == ".h5") return true;
   const bool plain = std::all_of(extension.begin() + (extension.empty() ? 0 : 1), extension.end(),
                                  [](unsigned char c) { return std::isdigit(c); });
@@ -52,6 +64,8 @@ fs::path snapshot_file_in(const fs::path& directory) {
     groups[parts ? parts->before + "*" + parts->after : entry.path().filename().string()].push_back(
         entry.path());
   }
+  if (groups.size() > 1)
+    std::erase_if(groups, [](const auto& group) { return is_other_hdf5(group.second.front()); });
   ensure(!groups.empty(), Fault::io,
          "{} has no .hdf5 or .h5 file, and no binary one of Gadget: give a snapshot.", directory.string());
   std::map<std::string, fs::path> snapshots;  // a file of each

@@ -90,7 +90,14 @@ SnapshotMasses survey_masses(const core::Communicator& comm, const GadgetSnapsho
       found.known = found.known && !counted;
       return;
     }
-    const SetMasses masses = masses_of(comm, snapshot, set);
+    SetMasses masses;
+    try {
+      masses = masses_of(comm, snapshot, set);
+    } catch (const core::Error&) {  // on every rank
+      if (counted) throw;
+      found.all.reset();  // what is not counted does not stop the count
+      return;
+    }
     if (found.all) *found.all += masses.sum;
     if (!counted) return;
     found.least = std::min(found.least, masses.least);

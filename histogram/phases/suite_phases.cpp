@@ -46,11 +46,11 @@ void warn_of_phases(const core::Communicator& comm, const core::Log& log,
   if (!finding.conclusive && finding.universes > 1) log.warn("{}.", finding.text());
   if (finding.pairs.empty()) return;
   const SharedPhases& first = finding.pairs.front();
+  const std::size_t more = finding.pairs.size() - 1;
   log.warn(
-      "simulations {} and {} share their phases (r = {:.2f}), as their content shows, and {} pairs more do so: they must "
-      "not be in different splits.",
+      "simulations {} and {} share their phases (r = {:.2f}), as their content shows{}: they must not be in different splits.",
       suite.simulations[first.first].index, suite.simulations[first.second].index, first.correlation,
-      finding.pairs.size() - 1);
+      more > 0 ? fmt::format(", and {} pairs more do so", more) : "");
 }
 
 }  // namespace cosmo::histogram

@@ -24,7 +24,7 @@ std::vector<std::string> names_of(const core::CsvTable& table, std::vector<std::
   const std::vector<std::string> names = table.names([&](const core::Cell& cell) {
     const std::string name = core::parameter_called(cell.text);
     if (std::ranges::count(known, name) > 0) return name;
-    if (const auto meant = core::near_name(cell.text, known)) core::ensure_column(cell, name, known);
+    if (core::near_name(cell.text, known)) core::ensure_column(cell, name, known);
     if (!core::names_rows(cell.text)) unused.emplace_back(cell.text);
     return std::string();
   });

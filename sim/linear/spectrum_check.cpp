@@ -46,7 +46,7 @@ std::vector<std::string> doubts_about(const SpectrumTable& table, const core::Co
   if (off > kTolerance)
     doubts.push_back(fmt::format(
         "its shape for 0.02 < k < 0.3 h/Mpc is {:.0f} % off that of a universe of omega_m = {:.4g}, h = {:.4g}, omega_b = {:.4g}, "
-        "n_s = {:.4g}: if k is in 1/Mpc give --transfer-units 1/Mpc, otherwise these parameters or another table",
+        "n_s = {:.4g}: check the unit of k (--transfer-units 1/Mpc, if it is that), these parameters, and the table",
         100 * off, cosmology.omega_m, cosmology.h, cosmology.omega_b, cosmology.n_s));
   return doubts;
 }

@@ -189,7 +189,7 @@ SpectrumTable read_spectrum_table(const std::filesystem::path& path, std::option
   Rows rows;
   double sign = 0;
   for (const TextLine& line : file.lines()) {
-    if (is_comment(line)) {
+    if (is_comment(line) || (!column && !core::number_in(cells_in(line.text).front()))) {
       if (!column) comments.push_back(line);
       continue;
     }

@@ -54,7 +54,7 @@ class Headers(OthersFiles):
         positions = moved_lattice()
         for i, header in enumerate(({"BoxSize": 64}, {"Redshift": 0}, {"HubbleParam": np.float32(0.7)}, {"OmegaBaryon": 0},
                                     {"NumPart_ThisFile": np.array([0, N, 0, 0, 0, 0], "f8"), "NumPart_Total": np.array([0, N, 0, 0, 0, 0], "f4")},
-                                    {"NumFilesPerSnapshot": 1.0}, {"BoxSize": np.full(3, 64, "i4")}, {"NumPart_ThisFile": np.array([0, N, 0, 0, 0, 0], "i8")})):
+                                    {"NumFilesPerSnapshot": 1.0}, {"NumPart_Total": np.zeros(6, "u4")}, {"NumPart_Total_HighWord": 0}, {"BoxSize": np.full(3, 64, "i4")}, {"NumPart_ThisFile": np.array([0, N, 0, 0, 0, 0], "i8")})):
             self.counted(gadget(self.root / f"number-{i}.hdf5", {1: {"Coordinates": positions}}, header), counts_of(positions))
         source = gadget(self.root / "text.hdf5", {1: {"Coordinates": positions}}, {"NumPart_ThisFile": "many"})
         self.refused(FORMAT, [source, "NumPart_ThisFile", "another type than number"], source)
@@ -236,6 +236,98 @@ class Binary(OthersFiles):
             self.refused(FORMAT, [cut], cut, "--length-unit", "Mpc/h")
         cut.write_bytes(whole[:4] + struct.pack("<i", 7) + whole[8:])  # another number of particles
         self.refused(FORMAT, [cut, "positions"], cut, "--length-unit", "Mpc/h")
+
+
+class Siblings(OthersFiles):
+    """What a hostile reader of these tests tried next."""
+
+    def test_blocks_of_format_2_count_by_name(self):
+        positions, masses = moved_lattice(), np.where(np.arange(N) % 2, 8.0, 1.0)
+        unit = ["--length-unit", "Mpc/h"]
+        speeds = np.full((N, 3), 5, "f4")
+        blocks = {"POS": positions, "VEL": speeds, "ID": np.arange(N, dtype="u4"), "MASS": masses.astype("f4"), "HSML": np.ones(N, "f4"),
+                  "INFO": np.zeros(40, "u1")}
+        for i, (names, weights) in enumerate(((("VEL", "POS", "ID"), None), (("POS", "ID", "MASS"), masses), (("INFO", "POS", "VEL", "ID", "HSML", "MASS"), masses),
+                                              (("POS", "VEL", "ID", "HSML"), None))):
+            source = self.root / f"named.{i}"
+            whole = binary(source, {1: positions}, named=True, until="positions").read_bytes()
+            with open(source, "wb") as file:
+                file.write(whole[:16 + 8 + 256])
+                for name in names:
+                    block = blocks[name].tobytes()
+                    file.write(struct.pack("<i4sii", 8, name.ljust(4).encode(), len(block) + 8, 8) + struct.pack("<i", len(block)) + block
+                               + struct.pack("<i", len(block)))
+            if weights is None:
+                self.counted(source, counts_of(positions), *unit)
+            else:
+                self.refused(CONFIG, ["1 to 8 units"], source, *unit)
+                self.counted(source, counts_of(positions, weights), *unit, "--weights", "mass", warns=[["all its particles"]])
+
+    def test_gadget_4_has_a_header_of_its_own(self):
+        positions = moved_lattice()
+        header = struct.pack("<6q6d2d6qdq", 0, N, 0, 0, 0, 0, 0, MASS, 0, 0, 0, 0, 0.5, 1.0, 0, N, 0, 0, 0, 0, BOX, 1).ljust(256, b"\0")
+        source = self.root / "gadget4.0"
+        with open(source, "wb") as file:
+            for block in (header, positions.tobytes()):
+                file.write(struct.pack("<i", len(block)) + block + struct.pack("<i", len(block)))
+        manifest = self.counted(source, counts_of(positions), "--length-unit", "Mpc/h", "--omega-m", OMEGA_M)
+        self.assertEqual((manifest["redshift"], manifest["box_mpc_h"]), (1, BOX))
+
+    def test_what_is_not_counted_does_not_stop_the_count(self):
+        dark, few = moved_lattice(), moved_lattice(2)[:5]
+        for i, (kind, arrays) in enumerate(((5, {"Masses": np.array([0, 1, 1, 1, 1.0])}), (5, {"Masses": np.full(5, np.nan)}), (0, {"Masses": np.ones((5, 1))}))):
+            source = gadget(self.root / f"others-{i}.hdf5", {1: {"Coordinates": dark}, kind: {"Coordinates": few, **arrays}}, {"MassTable": [0, MASS, 0, 0, 0, 0]})
+            self.counted(source, counts_of(dark))
+        tracers = gadget(self.root / "tracers.hdf5", {1: {"Coordinates": dark}}, {"MassTable": [0, MASS, 0, MASS, 0, 0]})
+        with h5py.File(tracers, "a") as file:
+            number = file["Header"].attrs["NumPart_ThisFile"]
+            number[3] = N
+            file["Header"].attrs["NumPart_ThisFile"] = file["Header"].attrs["NumPart_Total"] = number
+            file["PartType3/TracerID"] = np.arange(N)
+        self.counted(tracers, counts_of(dark))
+
+    def test_headers_of_healthy_codes_are_silent(self):
+        positions = moved_lattice()
+        for i, (header, groups) in enumerate((({}, {"Parameters": {"Hubble": 100.0, "HubbleParam": H, "UnitLength_in_cm": 3.085678e24}}),
+                                              ({}, {"Cosmology": {"w": -0.85, "w_0": -0.9, "w_a": 0.1, "Omega_ur": 0.0, "Hubble time [internal units]": 1.0}}),
+                                              ({"UnitDensity_in_cgs": 1.0, "UnitPressure_in_cgs": 1.0}, {}),
+                                              ({"OmegaLambda": 1 - OMEGA_M - 1e-4, "Omega_r": 1e-4}, {}))):
+            manifest = self.counted(gadget(self.root / f"healthy-{i}.hdf5", {1: {"Coordinates": positions}}, header, groups=groups), counts_of(positions))
+        self.assertEqual(manifest["parameters"]["h"], H)
+        for i, (header, parts) in enumerate((({"OmegaLambda": 0.5}, ["flat universe is recorded"]), ({"OmegaNu": 0.009}, ["neutrinos"]))):
+            self.counted(gadget(self.root / f"odd-{i}.hdf5", {1: {"Coordinates": positions}}, header), counts_of(positions), warns=[parts])
+        twice = gadget(self.root / "twice.hdf5", {1: {"Coordinates": positions, "Masses": np.full(N, 9.0)}}, {"MassTable": [0, MASS, 0, 0, 0, 0]})
+        self.counted(twice, counts_of(positions), warns=[["MassTable, which is used"]])
+
+    def test_a_table_whose_names_are_in_a_comment(self):
+        folder = self.root / "table"
+        for i in range(2):
+            gadget(folder / f"{i}.hdf5", {1: {"Coordinates": moved_lattice(i)}}, {"Omega0": 0.3 + 0.01 * i})
+        (folder / "suite.csv").write_text("# made by me\n#snapshot Omega_m sigma_8 seed A_SN1\n0.hdf5 0.30 0.8 5 1\n1.hdf5 0.31 0.9 6 2\n")
+        done = run("cosmo-prep", "histogram", "--grid", GRID, "--input", folder / "suite.csv", "--output", self.root / "suite")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not used: A_SN1", done.stderr)
+        universes = json.loads((self.root / "suite/manifest.json").read_text())["simulations"]
+        self.assertEqual([(universe["seed"], universe["parameters"]["sigma8"]) for universe in universes], [(5, 0.8), (6, 0.9)])
+
+    def test_files_of_a_set_must_differ_and_agree(self):
+        folder, positions = self.root / "set", moved_lattice()
+        total = np.array([0, N, 0, 0, 0, 0], "u4")
+        for i, part in enumerate(np.split(positions, 2)):
+            gadget(folder / f"s.{i}.hdf5", {1: {"Coordinates": part}}, {"NumPart_Total": total, "NumFilesPerSnapshot": 2, "Omega0": 0.31 - 0.1 * i})
+        self.counted(folder, counts_of(positions), warns=[["s.1.hdf5 states other parameters"]])
+        (folder / "s.1.hdf5").write_bytes((folder / "s.0.hdf5").read_bytes())
+        self.refused(CONFIG, ["s.0.hdf5", "s.1.hdf5", "same content"], folder)
+
+    def test_other_files_beside_a_snapshot_are_passed_over(self):
+        sim = self.root / "own"
+        succeed("cosmo-sim", "generate", "--particles", 16, "--grid", 8, "--box", BOX, "--steps", 2, "--redshifts", "0.5,0", "--save", "counts,particles",
+                "--output", sim)
+        folder = sim / "sim-00000"
+        (folder / "snapshot_z0.5.hdf5").unlink()
+        (folder / "._snapshot_z0.hdf5").write_bytes(b"\0\5\26\7")
+        with h5py.File(folder / "counts_z0.h5") as file:
+            self.counted(folder, file["counts"][:])
 
 
 class Hdf5(OthersFiles):

@@ -41,6 +41,10 @@ class Spectra(DirectoryTest):
             found, warnings = self.generate(self.rows(line=line))
             np.testing.assert_allclose(found, right, rtol=1e-6)
             self.assertEqual(warnings, [])
+        for title in ("k,P\n", "k  P(k)\n"):
+            found, warnings = self.generate(title + self.rows())
+            np.testing.assert_allclose(found, right, rtol=1e-6)
+            self.assertEqual(warnings, [])
 
     def test_units_may_be_stated(self):
         right, _ = self.generate(self.rows())
@@ -91,12 +95,14 @@ class Tables(DirectoryTest):
             found = self.universes(header + "\n" + "".join(line.join(f"{value:+}" for value in row) + "\n" for row in values))
             for universe, row in zip(found, values):
                 self.assertEqual([universe[name] for name in names], row)
+        seeded = self.universes("omega_m,seed\n0.3,7.0\n0.25,8.0\n")
+        self.assertEqual(len(seeded), 2)
         indexed = self.universes(",omega_m,sigma8\n0,0.3,0.8\n1,0.25,0.9\n")  # as pandas writes it
         self.assertEqual([universe["omega_m"] for universe in indexed], [0.3, 0.25])
 
     def test_tables_without_names_or_with_others_are_refused(self):
         for text, part in (("0.3 0.8\n0.25 0.9\n", "begin the table with a line of 2 names"), ("omega_m,S8\n0.3,0.8\n", "S8"), ("omega_m,Om\n0.3,0.3\n", "twice"),
-                           ("# made by me\n0.3 0.8\n", "begin the table with a line of 2 names"), ("omega_m,strange\n0.3,1\n", "strange")):
+                           ("# made by me\n0.3 0.8\n", "begin the table with a line of 2 names"), ("omega_m,strange\n0.3,1\n", "strange"), ("Omega_cdm,omega_b\n0.26,0.05\n", "cold matter plus omega_b")):
             table = self.root / "bad.txt"
             table.write_text(text)
             done = run(*GENERATE, "--design", table, "--output", self.root / "no")
