@@ -1,7 +1,6 @@
 #include "dataset/make/phases.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "core/error.hpp"
@@ -71,14 +70,10 @@ DatasetPhases compare_phases(const core::Communicator& comm, const core::Log& lo
     }
   });
   comm.sum(std::span(sketches));
-  std::vector<std::vector<float>> of_each;
-  const std::size_t size = members.empty() ? 0 : sketches.size() / members.size();
-  for (std::size_t i = 0; i < members.size(); ++i)
-    of_each.emplace_back(sketches.begin() + static_cast<std::ptrdiff_t>(i * size),
-                         sketches.begin() + static_cast<std::ptrdiff_t>((i + 1) * size));
-  sketches.clear();
   DatasetPhases phases{
-      histogram::find_shared_phases(of_each, manifest.spec.kind == VoxelKind::counts), {}, ""};
+      histogram::find_shared_phases(sketches, members.size(), manifest.spec.kind == VoxelKind::counts),
+      {},
+      ""};
   std::erase_if(phases.finding.pairs, [&](const histogram::SharedPhases& pair) {
     return members[pair.first].seed == members[pair.second].seed;
   });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -138,7 +137,8 @@ class HistogramStage : public core::Stage {
     run.comm.agree([&] { refuse_copies(request.inputs); });
     histogram::warn_of_assumptions(run.log, job_.assumed,
                                    "the snapshot does not state all parameters of its universe");
-    warn_of(histogram::remarks_on(job_.weighed, job_.header.universe.cosmology));
+    histogram::warn_of(run.log, run.options.text("input"),
+                       histogram::remarks_on(job_.weighed, job_.header.universe.cosmology));
     if (const std::string others = histogram::types_not_counted(job_.snapshot()); !others.empty())
       run.log.info("not counted: {}; --particle-type takes several", others);
   }
@@ -168,7 +168,7 @@ class HistogramStage : public core::Stage {
       output.record(result.records);
       if (result.wrapped > 0)
         run.log.info("{} particles outside the periodic box were put into it", result.wrapped);
-      warn_of(histogram::remarks_on(result));
+      histogram::warn_of(run.log, run.options.text("input"), histogram::remarks_on(result));
     }
     Json details = details_of(job_);
     core::write_facts(details, job_.facts);
@@ -197,21 +197,11 @@ class HistogramStage : public core::Stage {
   void refuse_copies(const std::vector<core::InputRecord>& inputs) const {
     std::set<fs::path> with_particles;
     for (const histogram::ParticleSet& set : job_.snapshot().counted()) with_particles.insert(set.path);
-    std::map<std::string, std::string> path_of;
+    std::vector<core::InputRecord> parts;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!with_particles.contains(job_.snapshot().files()[i])) continue;
-      const auto [twin, fresh] = path_of.emplace(inputs[i].sha256, inputs[i].path);
-      ensure(
-          fresh, Fault::config,
-          "{} and {}, as seen from --output, have the same content, and are to be parts of one snapshot: copy the right "
-          "file there.",
-          twin->second, inputs[i].path);
+      if (with_particles.contains(job_.snapshot().files()[i])) parts.push_back(inputs[i]);
     }
-  }
-
-  void warn_of(std::vector<std::string> remarks) const {
-    for (std::string& remark : remarks) remark = fmt::format("{}: {}", run.options.text("input"), remark);
-    histogram::warn_of(run.log, remarks);
+    histogram::refuse_same_content(parts, "they are to be parts of one snapshot, copy the right file there");
   }
 
   Job job_;

@@ -1,7 +1,6 @@
 #include "dataset/tool/cosmo_prep_snapshots.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "core/run/stage.hpp"
 #include "core/universe/simulation_manifest.hpp"
@@ -19,17 +18,6 @@ using core::Fault;
 using core::Json;
 
 namespace {
-
-/// Throws Error{config} if two files have the same content, so that splits might share a universe.
-void refuse_duplicates(const std::vector<core::InputRecord>& inputs) {
-  std::map<std::string, std::string> path_of;
-  for (const core::InputRecord& input : inputs) {
-    const auto [twin, fresh] = path_of.emplace(input.sha256, input.path);
-    ensure(fresh, Fault::config,
-           "{} and {} of the table, as seen from --output, have the same content: list each snapshot once.",
-           twin->second, input.path);
-  }
-}
 
 /// The most that a rank allocates for one snapshot of a suite. [bytes]
 std::uint64_t memory_of(const histogram::SnapshotSuite& suite, int threads) {
@@ -117,7 +105,8 @@ class SnapshotSuiteStage : public core::Stage {
                suite_.manifest.foreseen()};
     histogram::identify(reading_, request.config);
     histogram::add_inputs(run, suite_.files, target, request);
-    run.comm.agree([&] { refuse_duplicates(request.inputs); });
+    run.comm.agree(
+        [&] { histogram::refuse_same_content(request.inputs, "list each snapshot of the table once"); });
   }
 
   core::Needs needs(const core::Manifest& existing) override {

@@ -25,7 +25,7 @@ struct Maps {
 };
 
 /// A sketch in cells twice as wide.
-std::vector<float> halved(const std::vector<float>& sketch, std::size_t cells) {
+std::vector<float> halved(std::span<const float> sketch, std::size_t cells) {
   const std::size_t half = cells / 2;
   std::vector<float> sums(half * half * half);
   for (std::size_t i = 0; i < sketch.size(); ++i) {
@@ -35,13 +35,14 @@ std::vector<float> halved(const std::vector<float>& sketch, std::size_t cells) {
   return sums;
 }
 
-Maps maps_of(std::span<const std::vector<float>* const> sketches, std::size_t sketch_cells, bool halve,
+Maps maps_of(std::span<const std::span<const float>> sketches, std::size_t sketch_cells, bool halve,
              bool counts) {
   const std::size_t cells = halve ? sketch_cells / 2 : sketch_cells;
   Maps maps{cells * cells * cells, std::vector<float>(sketches.size() * cells * cells * cells)};
 #pragma omp parallel for schedule(static)
   for (std::size_t u = 0; u < sketches.size(); ++u) {
-    const std::vector<float> sums = halve ? halved(*sketches[u], sketch_cells) : *sketches[u];
+    const std::vector<float> sums = halve ? halved(sketches[u], sketch_cells)
+                                          : std::vector<float>(sketches[u].begin(), sketches[u].end());
     double scale = 1;
     if (!counts) {
       scale = std::accumulate(sums.begin(), sums.end(), 0.0,
@@ -131,18 +132,18 @@ std::string PhaseFinding::text() const {
   return fmt::format("{} by {}³ cells: {} share their phases", compared, cells, pairs.size());
 }
 
-PhaseFinding find_shared_phases(std::span<const std::vector<float>> sketches, bool counts) {
+PhaseFinding find_shared_phases(std::span<const float> sketches, std::size_t universes, bool counts) {
   PhaseFinding finding;
-  finding.universes = std::min(kMostCompared, sketches.size());
+  finding.universes = std::min(kMostCompared, universes);
   if (finding.universes < 2) return finding;
+  const std::size_t size = sketches.size() / universes;
   std::vector<std::size_t> places;
-  std::vector<const std::vector<float>*> chosen;
+  std::vector<std::span<const float>> chosen;
   for (std::size_t i = 0; i < finding.universes; ++i) {
-    places.push_back(i * sketches.size() / finding.universes);
-    chosen.push_back(&sketches[places.back()]);
+    places.push_back(i * universes / finding.universes);
+    chosen.push_back(sketches.subspan(places.back() * size, size));
   }
-  const auto cells =
-      static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(sketches.front().size()))));
+  const auto cells = static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(size))));
   for (const bool halve : {true, false}) {
     if (halve && cells != 16) continue;
     const Maps maps = maps_of(chosen, cells, halve, counts);

@@ -30,11 +30,11 @@ struct PhaseFinding {
 /// Universes of which each is compared with each: a minute on two cores.
 inline constexpr std::size_t kMostCompared = 10'000;
 
-/// Compares sketches of cubes, all of one size, in the logarithms of their cells (counts: log(1 + n); a field: the same of the
+/// Compares the sketches of cubes (universes, cells³), in the logarithms of their cells (counts: log(1 + n); a field: the same of the
 /// distance from zero in units of its mean, with the sign). Phases are shared where |r| exceeds both 0.5 and eight deviations of
 /// the correlations that there are by chance, of pairs of which one is shifted by a quarter of the cube and more. If those have
 /// fewer than 100 modes (a deviation above 0.1) in 8³ cells, 16³ are compared; if those have, too, the comparison is not conclusive.
 /// The result does not depend on the number of threads.
-PhaseFinding find_shared_phases(std::span<const std::vector<float>> sketches, bool counts);
+PhaseFinding find_shared_phases(std::span<const float> sketches, std::size_t universes, bool counts);
 
 }  // namespace cosmo::histogram

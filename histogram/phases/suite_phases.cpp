@@ -37,11 +37,7 @@ void warn_of_phases(const core::Communicator& comm, const core::Log& log,
       },
       [](std::size_t) {});
   comm.sum(std::span(all));  // other ranks have zeros
-  std::vector<std::vector<float>> sketches;
-  for (std::size_t i = 0; i < universes; ++i)
-    sketches.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(i * size),
-                          all.begin() + static_cast<std::ptrdiff_t>((i + 1) * size));
-  const PhaseFinding finding = find_shared_phases(sketches, true);
+  const PhaseFinding finding = find_shared_phases(all, universes, true);
   log.info("{}", finding.text());
   if (!finding.conclusive && finding.universes > 1) log.warn("{}.", finding.text());
   if (finding.pairs.empty()) return;

@@ -1,7 +1,9 @@
 #include "histogram/snapshot/counting_job.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "core/error.hpp"
 #include "core/machine/memory.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 
@@ -39,6 +41,15 @@ core::Needs needs_of(int grid, std::uint64_t memory) {
           .memory_cause = fmt::format("--grid {} needs", grid),
           .memory_remedy = "choose a coarser one",
           .disk_cause = "The counts to write"};
+}
+
+void refuse_same_content(const std::vector<core::InputRecord>& files, std::string_view remedy) {
+  std::map<std::string, std::string> path_of;
+  for (const core::InputRecord& file : files) {
+    const auto [twin, fresh] = path_of.emplace(file.sha256, file.path);
+    core::ensure(fresh, Fault::config, "{} and {}, as seen from --output, have the same content: {}.",
+                 twin->second, file.path, remedy);
+  }
 }
 
 void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& assumed,

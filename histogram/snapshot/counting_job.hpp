@@ -27,6 +27,9 @@ void add_inputs(const core::Invocation& run, const std::vector<std::string>& fil
 /// in the disk space.
 core::Needs needs_of(int grid, std::uint64_t memory);
 
+/// Throws Error{config} with the remedy if two files have the same content.
+void refuse_same_content(const std::vector<core::InputRecord>& files, std::string_view remedy);
+
 /// Warns that the parameters `assumed` get default values; `lack` is the reason.
 void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& assumed,
                          std::string_view lack);

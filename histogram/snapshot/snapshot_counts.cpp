@@ -212,4 +212,9 @@ void warn_of(const core::Log& log, const std::vector<std::string>& remarks) {
   if (remarks.size() > kMost) log.warn("{} more like these.", remarks.size() - kMost);
 }
 
+void warn_of(const core::Log& log, const std::string& snapshot, std::vector<std::string> remarks) {
+  for (std::string& remark : remarks) remark = fmt::format("{}: {}", snapshot, remark);
+  warn_of(log, remarks);
+}
+
 }  // namespace cosmo::histogram

@@ -85,5 +85,7 @@ std::vector<std::string> remarks_on(const CountingResult& result);
 
 /// Warns of what is doubtful, in sentences without a full stop: the first five, and how many more.
 void warn_of(const core::Log& log, const std::vector<std::string>& remarks);
+/// The same of one snapshot, whose name begins each sentence.
+void warn_of(const core::Log& log, const std::string& snapshot, std::vector<std::string> remarks);
 
 }  // namespace cosmo::histogram

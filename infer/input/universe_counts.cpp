@@ -195,11 +195,6 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const n
   return channels;
 }
 
-void warn_of(const core::Log& log, const std::string& path, std::vector<std::string> remarks) {
-  for (std::string& remark : remarks) remark = fmt::format("{}: {}", path, remark);
-  histogram::warn_of(log, remarks);
-}
-
 std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const nn::ModelManifest&,
                                                    const OpenUniverse& universe,
                                                    histogram::WeighedSnapshot& weighed) {
@@ -208,7 +203,7 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const n
   core::Cosmology cosmology;
   for (const auto& [name, value] : snapshot.parameters())
     cosmology.*core::find_cosmology_parameter(name)->member = value;
-  warn_of(log, universe.path, histogram::remarks_on(weighed, cosmology));
+  histogram::warn_of(log, universe.path, histogram::remarks_on(weighed, cosmology));
   std::optional<core::Progress> progress;
   histogram::CountGrid grid = histogram::count_particles(core::Communicator::self(), weighed, universe.cells,
                                                          [&](std::int64_t rounds) {
@@ -216,9 +211,10 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const n
                                                              progress.emplace(log, "parts counted", rounds);
                                                            progress->advance();
                                                          });
-  warn_of(log, universe.path,
-          histogram::remarks_on(
-              {{}, snapshot.wrapped(), histogram::filled_share(core::Communicator::self(), grid)}));
+  histogram::warn_of(
+      log, universe.path,
+      histogram::remarks_on(
+          {{}, snapshot.wrapped(), histogram::filled_share(core::Communicator::self(), grid)}));
   std::vector<UniverseCounts::Channel> channels;
   channels.emplace_back(std::move(grid).take());
   return channels;

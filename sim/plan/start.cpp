@@ -28,18 +28,17 @@ void ensure_fixed(const Universes& universes, const SpectrumTable& table) {
 }
 
 /// The table in the file of --transfer; nothing if that names a formula.
-std::optional<SpectrumTable> read_spectrum(const core::Options& options, const Universes& universes) {
-  const std::string& transfer = options.text("transfer");
-  const bool plain = options.choice("transfer-units") == "1/Mpc";
+std::optional<SpectrumTable> read_spectrum(const std::string& transfer, const std::optional<double>& plain_h,
+                                           const Universes& universes) {
   if (core::find_row(kTransferFunctions, transfer) != nullptr) {
-    ensure(!plain, Fault::config, "--transfer-units is for a table, and --transfer is {}: leave it out.",
+    ensure(!plain_h, Fault::config, "--transfer-units is for a table, and --transfer is {}: leave it out.",
            transfer);
     return std::nullopt;
   }
   ensure(std::filesystem::exists(transfer), Fault::io,
          "--transfer {} is not {}, and not a file: correct the name.", transfer,
          core::alternatives(core::names_in(kTransferFunctions)));
-  SpectrumTable table = read_spectrum_table(transfer, plain ? std::optional(universes.base.h) : std::nullopt);
+  SpectrumTable table = read_spectrum_table(transfer, plain_h);
   ensure_fixed(universes, table);
   return table;
 }
@@ -96,8 +95,8 @@ void Start::declare(core::Options& options) {
 Start Start::read(const core::Options& options, const Universes& universes, const Box& box) {
   Start start;
   start.transfer = options.text("transfer");
-  start.table = read_spectrum(options, universes);
   if (options.choice("transfer-units") == "1/Mpc") start.plain_h = universes.base.h;
+  start.table = read_spectrum(start.transfer, start.plain_h, universes);
   start.noise = read_white_noise(options, universes, box);
   start.lpt_order = static_cast<int>(options.integer("lpt-order", 2, 3));
   start.f_nl = options.number("f-nl");

@@ -35,16 +35,22 @@ std::vector<std::vector<float>> independent(std::uint64_t count) {
   return cubes;
 }
 
+PhaseFinding compare(const std::vector<std::vector<float>>& cubes, bool counts) {
+  std::vector<float> all;
+  for (const std::vector<float>& values : cubes) all.insert(all.end(), values.begin(), values.end());
+  return histogram::find_shared_phases(all, cubes.size(), counts);
+}
+
 }  // namespace
 
 TEST_CASE("shared and opposite phases are found among independent ones") {
   std::vector<std::vector<float>> cubes = independent(60);
-  CHECK(histogram::find_shared_phases(cubes, true).pairs.empty());
+  CHECK(compare(cubes, true).pairs.empty());
   cubes[7] = cube(1, 7, 0.97);
   cubes[31] = cube(1, 31, 0.97);
   for (float& value : cubes[44] = cube(1, 44, 0.97))
     value = 10000 / value;  // its logarithms change their sign
-  const PhaseFinding found = histogram::find_shared_phases(cubes, true);
+  const PhaseFinding found = compare(cubes, true);
   CHECK((found.conclusive && found.cells == 8 && found.universes == 60));
   CHECK(found.deviation == Approx(1 / std::sqrt(512.0)).epsilon(0.15));
   REQUIRE(found.pairs.size() == 3);
@@ -55,13 +61,12 @@ TEST_CASE("shared and opposite phases are found among independent ones") {
 
 TEST_CASE("two universes are enough, and all may be alike") {
   const std::vector<std::vector<float>> two = {cube(1, 1, 0.9), cube(1, 2, 0.9)};
-  CHECK(histogram::find_shared_phases(two, true).pairs.size() == 1);
-  CHECK(histogram::find_shared_phases(std::vector<std::vector<float>>{two[0], cube(2, 3, 0.9)}, true)
-            .pairs.empty());
+  CHECK(compare(two, true).pairs.size() == 1);
+  CHECK(compare(std::vector<std::vector<float>>{two[0], cube(2, 3, 0.9)}, true).pairs.empty());
   std::vector<std::vector<float>> all;
   for (std::uint64_t u = 0; u < 12; ++u) all.push_back(cube(1, u, 0.95));
-  CHECK(histogram::find_shared_phases(all, true).pairs.size() == 66);
-  CHECK(histogram::find_shared_phases(std::vector<std::vector<float>>{two[0]}, true).pairs.empty());
+  CHECK(compare(all, true).pairs.size() == 66);
+  CHECK(compare(std::vector<std::vector<float>>{two[0]}, true).pairs.empty());
 }
 
 TEST_CASE("nothing is concluded from cubes that a few modes make up, or of uniform ones") {
@@ -78,12 +83,12 @@ TEST_CASE("nothing is concluded from cubes that a few modes make up, or of unifo
     }
     waves.push_back(values);
   }
-  const PhaseFinding found = histogram::find_shared_phases(waves, true);
+  const PhaseFinding found = compare(waves, true);
   CHECK_FALSE(found.conclusive);
   CHECK(found.pairs.empty());
   CHECK(found.text().find("too few modes") != std::string::npos);
   const std::vector<float> uniform(kSide * kSide * kSide, 8.0f);
-  CHECK(histogram::find_shared_phases(std::vector<std::vector<float>>{uniform, uniform}, true).pairs.empty());
+  CHECK(compare(std::vector<std::vector<float>>{uniform, uniform}, true).pairs.empty());
 }
 
 TEST_CASE("a field's phases are found, whatever its unit and sign") {
@@ -91,7 +96,7 @@ TEST_CASE("a field's phases are found, whatever its unit and sign") {
   for (std::size_t u : {3u, 9u}) cubes[u] = cube(1, u, 0.95);
   for (auto& values : cubes)
     for (float& value : values) value = 1e-12f * (value - 100);
-  const PhaseFinding found = histogram::find_shared_phases(cubes, false);
+  const PhaseFinding found = compare(cubes, false);
   REQUIRE(found.pairs.size() == 1);
   CHECK((found.pairs[0].first == 3 && found.pairs[0].second == 9));
 }
