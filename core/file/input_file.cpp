@@ -48,7 +48,7 @@ std::string read_text(const fs::path& path, std::size_t most) {
          path.string(), format_bytes(static_cast<double>(size)), format_bytes(static_cast<double>(most)));
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));
-  ensure(file.good() && file.peek() == std::ifstream::traits_type::eof(), Fault::io,
+  ensure(file.good() && file.peek() == std::ifstream::traits_type::eof() && !file.bad(), Fault::io,
          "{} cannot be read to its end: check the disk.", path.string());
   return text;
 }

@@ -97,13 +97,16 @@ Json parse_json(std::string_view text) {
   return Json::parse(text);
 }
 
-Json read_json(const std::filesystem::path& path) {
-  const std::string text = read_text(path, kLongestJson);
+std::string read_json_text(const std::filesystem::path& path) { return read_text(path, kLongestJson); }
+
+Json parse_json_file(const std::string& text, const std::filesystem::path& path) {
   const std::string flaw = flaw_of(text);
   ensure(flaw.empty(), Fault::format,
          "{} {}: correct or restore it, or write it again with the tool that made it.", path.string(), flaw);
   return Json::parse(text);
 }
+
+Json read_json(const std::filesystem::path& path) { return parse_json_file(read_json_text(path), path); }
 
 void reading_json(const std::string& source, const std::function<void()>& read) {
   try {

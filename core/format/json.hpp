@@ -47,7 +47,11 @@ using Json = nlohmann::json;  ///< keys sorted, so that dump() is canonical
 /// than a hundred levels deep.
 Json parse_json(std::string_view text);
 
-/// Parses the JSON file, of at most 256 MiB. Throws Error{io}, or Error{format} naming the file and the place.
+/// The text of a JSON file, of at most 256 MiB. Throws as read_text().
+std::string read_json_text(const std::filesystem::path& path);
+/// Parses the text of the JSON file `path`. Throws Error{format} naming the file and the place.
+Json parse_json_file(const std::string& text, const std::filesystem::path& path);
+/// Both.
 Json read_json(const std::filesystem::path& path);
 
 /// Runs `read`, which takes values out of JSON that came from `source`. Throws Error{format} naming the

@@ -104,7 +104,9 @@ Manifest load_manifest(const fs::path& directory, std::string_view stage, std::s
   ensure(fs::exists(path), Fault::io,
          "{} does not exist: {} is not a finished output; rerun the stage that produces it.", path.string(),
          directory.string());
-  Manifest manifest = parse_manifest(read_json(path), path, stage);
+  const std::string text = read_json_text(path);
+  Manifest manifest = parse_manifest(parse_json_file(text, path), path, stage);
+  manifest.sha256 = sha256(text);
   for (const FileRecord& record : manifest.files) {
     if (record.path != except) check_size(directory, record);
   }
@@ -117,8 +119,19 @@ fs::path seen_from(const fs::path& output, const fs::path& path) {
 }
 
 InputRecord input_record(const fs::path& directory, const Manifest& manifest, const fs::path& output) {
+  ensure(!manifest.sha256.empty(), Fault::internal, "The manifest of {} was not loaded from it.",
+         directory.string());
   return {(seen_from(output, directory) / kManifestName).lexically_normal().string(), manifest.request.id(),
-          sha256_of_file(directory / kManifestName)};
+          manifest.sha256};
+}
+
+Json reread_manifest(const fs::path& directory, const Manifest& manifest) {
+  const fs::path path = directory / kManifestName;
+  const std::string text = read_json_text(path);
+  ensure(sha256(text) == manifest.sha256, Fault::format,
+         "{} was replaced while it was read: run the command again when nothing writes there.",
+         path.string());
+  return parse_json_file(text, path);
 }
 
 void check_size(const fs::path& directory, const FileRecord& record) {
@@ -135,12 +148,14 @@ void check_size(const fs::path& directory, const FileRecord& record) {
          path.string(), bytes, record.bytes);
 }
 
-void check_content(const fs::path& directory, const FileRecord& record) {
+FileState check_content(const fs::path& directory, const FileRecord& record) {
   check_size(directory, record);
   const fs::path path = directory / record.path;
+  const FileState before = state_of(path);
   ensure(sha256_of_file(path) == record.sha256, Fault::format,
          "{} differs from its manifest's sha256: it is damaged, restore it or rerun its stage with --force.",
          path.string());
+  return before;
 }
 
 std::vector<Listing> listings_of(const fs::path& path) {
@@ -163,7 +178,7 @@ std::vector<Listing> listings_of(const fs::path& path) {
 
 bool check_in_suite(const fs::path& path) {
   const std::vector<Listing> listings = listings_of(path);
-  for (const Listing& listing : listings) check_content(listing.directory, listing.record);
+  for (const Listing& listing : listings) (void)check_content(listing.directory, listing.record);
   return !listings.empty();
 }
 

@@ -15,8 +15,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "core/file/file_state.hpp"
 #include "core/format/json.hpp"
 
 namespace cosmo::core {
@@ -67,6 +69,7 @@ struct Manifest {
   std::string tool;  ///< name of the program that wrote it
   std::vector<FileRecord> files;
   Json details = Json::object();  ///< the stage's own top-level fields
+  std::string sha256 = {};        ///< SHA-256 of the manifest.json that it was loaded from
 
   const FileRecord* find(std::string_view path) const;
 };
@@ -106,8 +109,30 @@ InputRecord input_record(const std::filesystem::path& directory, const Manifest&
 /// or lies outside the directory.
 void check_size(const std::filesystem::path& directory, const FileRecord& record);
 
-/// Throws Error{format} naming the file unless its bytes are the recorded ones.
-void check_content(const std::filesystem::path& directory, const FileRecord& record);
+/// Reads the manifest that load_manifest() loaded from the directory once more. Throws Error{format} if it is another by now.
+Json reread_manifest(const std::filesystem::path& directory, const Manifest& manifest);
+inline void ensure_same_manifest(const std::filesystem::path& directory, const Manifest& manifest) {
+  (void)reread_manifest(directory, manifest);
+}
+
+/// Throws Error{format} naming the file unless its bytes are the recorded ones. Returns its state before they were read.
+FileState check_content(const std::filesystem::path& directory, const FileRecord& record);
+
+/// Calls read(path) on a file whose bytes are the recorded ones, and returns its result. Throws as check_content(), and
+/// Error{format} naming the file if it has been changed or replaced by then.
+template <class Read>
+auto read_checked(const std::filesystem::path& directory, const FileRecord& record, const Read& read) {
+  const std::filesystem::path path = directory / record.path;
+  const FileState before = check_content(directory, record);
+  if constexpr (std::is_void_v<decltype(read(path))>) {
+    read(path);
+    ensure_unchanged(path, before);
+  } else {
+    auto result = read(path);
+    ensure_unchanged(path, before);
+    return result;
+  }
+}
 
 /// A manifest that lists a file.
 struct Listing {

@@ -235,16 +235,18 @@ fs::path OutputDirectory::part(const std::string& relative) const {
 }
 
 FileRecord OutputDirectory::link(const fs::path& from, const FileRecord& file) const {
-  check_content(from, file);
+  const FileState before = check_content(from, file);
   const fs::path to = make_place(file.path);
   remove_file(to);
   std::error_code error;
   fs::create_hard_link(fs::canonical(from / file.path), to, error);
+  ensure_unchanged(from / file.path, before);
   if (!error) return file;
   error.clear();
   fs::copy_file(from / file.path, part(file.path), error);
   ensure(!error, Fault::io, "{} can be neither linked nor copied to {} ({}): check permissions and space.",
          (from / file.path).string(), to.string(), error.message());
+  ensure_unchanged(from / file.path, before);
   return seal(file.path);
 }
 

@@ -1,5 +1,8 @@
 #include "core/run/launch.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -41,6 +44,30 @@ void prepare_single_process() {
   setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
+void prepare_limits() {
+  const bool several =
+      number_of("OMPI_COMM_WORLD_SIZE") > 1 || number_of("PMI_SIZE") > 1 || slurm_tasks() > 1;
+  struct Limit {
+    int resource;
+    rlim_t least, wanted;
+    const char* remedy;
+  };
+  constexpr rlim_t kMiB = 1 << 20;
+  for (const auto& [resource, least, wanted, remedy] :
+       {Limit{RLIMIT_STACK, kMiB, kMiB, "stack is limited to {} bytes: raise it (ulimit -s 8192)"},
+        Limit{RLIMIT_NOFILE, 64, 4096, "process may open {} files: raise the limit (ulimit -n 1024)"},
+        Limit{RLIMIT_FSIZE, several ? 8 * kMiB : 0, 8 * kMiB,
+              "files are limited to {} bytes, too few for the memory that ranks share: raise it (ulimit -f "
+              "unlimited)"}}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur >= wanted) continue;
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    (void)::setrlimit(resource, &limit);
+    ensure(limit.rlim_cur >= least, Fault::config, "The {}.",
+           fmt::format(fmt::runtime(remedy), limit.rlim_cur));
+  }
+}
+
 void check_launch(int ranks) {
   if (ranks > 1 || number_of("OMPI_COMM_WORLD_SIZE") == 1) return;
   struct Launcher {
@@ -54,10 +81,9 @@ void check_launch(int ranks) {
         Launcher{"a launcher by PMI", number_of("PMI_SIZE"),
                  "use the mpirun of the MPI that this tool is built with"},
         Launcher{"Slurm", slurm_tasks(), "use srun --mpi=pmix, or mpirun"}}) {
-    ensure(
-        tasks <= 1, Fault::config,
-        "{} has started {} processes, and MPI has one rank, so that each would do all of the work: {}.",
-        name, tasks, remedy);
+    ensure(tasks <= 1, Fault::config,
+           "{} has started {} processes, and MPI has one rank, so that each would do all of the work: {}.",
+           name, tasks, remedy);
   }
 }
 

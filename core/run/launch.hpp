@@ -12,6 +12,10 @@ std::size_t process_number();
 /// ends removes while another begins. Call before MPI is started.
 void prepare_single_process();
 
+/// Raises this process's limit of open files as far as it may, since many shards may be open. Throws Error{config} naming a limit
+/// that is too low for MPI itself, which would end the process in another way, or wait for ever.
+void prepare_limits();
+
 /// Throws Error{config} if the launcher states more processes than the one rank that MPI has: each would do all of the work.
 void check_launch(int ranks);
 

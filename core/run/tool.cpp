@@ -242,6 +242,7 @@ int run_tool(int argc, char** argv, const Tool& tool) {
       watchdog.emplace(timeout, process,
                        [&tool](const std::string& loss, bool has_mpi) { end_without(tool, loss, has_mpi); });
     }
+    prepare_limits();
     prepare_single_process();
     MpiSession session(argc, argv);
     check_launch(Communicator::world().size());

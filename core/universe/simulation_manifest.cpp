@@ -122,8 +122,7 @@ void read_packed(const Json& packs, const std::filesystem::path& directory, Simu
   ensure(record != nullptr && suite.pack > 0, Fault::format,
          "{} lists no table of its universes, or no universe in its packs: run cosmo-sim again with --force.",
          source);
-  check_content(directory, *record);
-  suite.simulations = read_universe_table(directory / table);
+  suite.simulations = read_checked(directory, *record, &read_universe_table);
   ensure(suite.simulations.size() == packs.at("universes").get<std::size_t>(), Fault::format,
          "{} has {} universes and {} another number: run cosmo-sim again with --force.",
          (directory / table).string(), suite.simulations.size(), source);

@@ -136,7 +136,7 @@ core::Request export_request(const std::filesystem::path& directory, const Datas
                               {"dialect", format.dialect},
                               {"samples", dataset.samples()},
                               {"table", kSampleTableName},
-                              {"dataset", core::read_json(directory / core::kManifestName)}};
+                              {"dataset", core::reread_manifest(directory, dataset.base)}};
   return {.stage = "export",
           .config = config,
           .inputs = {core::input_record(directory, dataset.base, target)},
@@ -166,8 +166,10 @@ void export_dataset(const core::Communicator& comm, const core::Log& log, core::
   core::in_rounds(
       comm, shards.size(),
       [&](std::size_t s) {
-        core::check_content(directory, *dataset.base.find(shards[s].first));
-        lines[s] = exporter.export_shard(directory, shards[s].first, shards[s].second, written);
+        const auto& [shard, split] = shards[s];
+        lines[s] = core::read_checked(directory, *dataset.base.find(shard), [&](const auto&) {
+          return exporter.export_shard(directory, shard, split, written);
+        });
       },
       [&](std::size_t items) {
         exporter.record();

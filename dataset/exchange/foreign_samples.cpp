@@ -295,8 +295,10 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
                          const ForeignSettings& settings, const ExchangeFormat& format,
                          const std::filesystem::path& target) {
   SampleTable table;
+  core::FileState before;
   core::ParameterSpace space = settings.parameters;
   comm.agree([&] {
+    before = core::state_of(settings.table);
     table = read_sample_table(settings.table);
     if (space.size() == 0) {
       space.names = table.parameters;
@@ -320,6 +322,7 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
     plan.request = {"shard",
                     config_of(settings, format, space, drawn),
                     {input_of(settings, table, found, universes, target)}};
+    core::ensure_unchanged(settings.table, before);
     plan.manifest.spec = spec_of(settings, table, found, space);
     plan.manifest.spec.input_id = plan.request.inputs.front().id;
     plan.manifest.seeds_assumed =

@@ -38,9 +38,11 @@ std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& f
   const core::FileRecord* record = source.base.find(row.file);
   ensure(record != nullptr, Fault::format, "{} names the file {}, which its manifest does not: restore it.",
          (source.directory / kSampleTableName).string(), row.file);
-  core::check_content(source.directory, *record);
   const SampleSpec& spec = source.dataset.spec;
-  ForeignSample sample = format.decode({source.directory / row.file, {}, spec.channels(), spec.kind});
+  ForeignSample sample =
+      core::read_checked(source.directory, *record, [&](const std::filesystem::path& path) {
+        return format.decode({path, {}, spec.channels(), spec.kind});
+      });
   const bool same =
       sample.shape == spec.shape && core::crc32(sample.voxels) == row.crc32 &&
       (sample.labels.empty() || sample.labels == labels_in(format, spec.parameters, row.parameters));
@@ -54,8 +56,7 @@ std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source
   const std::filesystem::path path = source.directory / kSampleTableName;
   const core::FileRecord* record = source.base.find(kSampleTableName);
   ensure(record != nullptr, Fault::format, "{} is not part of its manifest: restore both.", path.string());
-  core::check_content(source.directory, *record);
-  const SampleTable table = read_sample_table(path);
+  const SampleTable table = core::read_checked(source.directory, *record, &read_sample_table);
   std::map<std::string, std::vector<SampleRow>> shards;
   for (const SampleRow& row : table.rows) shards[row.shard].push_back(row);
   std::size_t listed = 0;

@@ -32,10 +32,12 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
     : spec_(manifest.spec), split_(split) {
   const SplitRecord& record = manifest.split(split);
   for (std::size_t s = 0; s < record.shards.size(); ++s) {
-    if (static_cast<int>(s % static_cast<std::size_t>(ranks)) == rank) {
-      core::check_content(directory, *manifest.base.find(record.shards[s]));
-    }
     shards_.push_back(directory / record.shards[s]);
+    const bool mine = static_cast<int>(s % static_cast<std::size_t>(ranks)) == rank;
+    const core::FileState before = mine
+                                       ? core::check_content(directory, *manifest.base.find(record.shards[s]))
+                                       : core::state_of(shards_.back());
+    states_.push_back(before);
     const ShardReader shard(shards_.back(), spec_);
     firsts_.push_back(size());
     for (std::size_t row = 0; row < shard.size(); ++row) {
@@ -49,6 +51,7 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
       targets_.insert(targets_.end(), target.begin(), target.end());
       check_listed(samples_.back(), record, shards_.back(), split);
     }
+    core::ensure_unchanged(shards_.back(), before);
   }
   ensure(size() == record.samples, Fault::format,
          "{}: the {} shards hold {} samples, but the manifest lists {}.", directory.string(), name_of(split),
@@ -82,11 +85,13 @@ const ShardReader& SplitReader::open(std::size_t number) {
 void SplitReader::read(std::uint32_t index, std::span<std::uint16_t> counts) {
   const auto [shard, row] = place(index);
   open(shard).read(row, counts);
+  core::ensure_unchanged(shards_[shard], states_[shard]);
 }
 
 void SplitReader::read(std::uint32_t index, std::span<float> field) {
   const auto [shard, row] = place(index);
   open(shard).read(row, field);
+  core::ensure_unchanged(shards_[shard], states_[shard]);
 }
 
 void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,

@@ -89,14 +89,17 @@ CountFile SuiteSource::counts_of(const SimulationRecord& record, double redshift
   return record.row ? CountFile(packs_.open(path), *record.row, redshift) : CountFile(path);
 }
 
-/// Compares the content of the universes' files with the manifest.
-void SuiteSource::check_files(std::span<const std::size_t> universes,
-                              std::span<const double> redshifts) const {
+/// Compares the content of the universes' files with the manifest. May run in several threads.
+void SuiteSource::check_files(std::span<const std::size_t> universes, std::span<const double> redshifts) {
   std::set<std::string_view> files;  // packs are those of many
   for (const std::size_t universe : universes) {
     for (const double redshift : redshifts) files.insert(manifest_.simulations[universe].counts(redshift));
   }
-  for (const std::string_view file : files) core::check_content(directory_, *manifest_.base.find(file));
+  for (const std::string_view file : files) {
+    const core::FileState before = core::check_content(directory_, *manifest_.base.find(file));
+    const std::lock_guard lock(checking_);
+    checked_.note(directory_ / file, before);
+  }
 }
 
 double SuiteSource::particles(double redshift) {
@@ -151,6 +154,7 @@ void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
         }
         progress.advance(static_cast<std::int64_t>(checked));
       });
+  checked_.share(comm);
 }
 
 void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
@@ -160,6 +164,7 @@ void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<con
   for (const double redshift : redshifts) {
     histogram::read_coarse(counts_of(record, redshift), manifest_.grid / cut.grid, cut.origin, cut.cells,
                            counts.first(channel));
+    checked_.ensure_unchanged(directory_ / record.counts(redshift));
     counts = counts.subspan(channel);
   }
 }

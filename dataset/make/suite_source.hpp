@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <span>
 
+#include "core/output/watched_files.hpp"
 #include "core/universe/simulation_manifest.hpp"
 #include "dataset/make/universe_source.hpp"
 #include "histogram/count_file.hpp"
@@ -29,11 +31,13 @@ class SuiteSource : public UniverseSource {
 
  private:
   histogram::CountFile counts_of(const core::SimulationRecord& record, double redshift);
-  void check_files(std::span<const std::size_t> universes, std::span<const double> redshifts) const;
+  void check_files(std::span<const std::size_t> universes, std::span<const double> redshifts);
 
   std::filesystem::path directory_;
   core::SimulationManifest manifest_;
   histogram::OpenPacks packs_;
+  std::mutex checking_;
+  core::WatchedFiles checked_;
 };
 
 }  // namespace cosmo::dataset

@@ -84,14 +84,13 @@ FoundVoxels read_all(const ShardReader& reader, const SampleSpec& spec) {
   return found;
 }
 
-/// Reads one shard whole and returns its statistics; its samples are added to `samples`.
-FoundVoxels verify_shard(const std::filesystem::path& directory, const DatasetManifest& manifest,
+/// Reads the shard at `path` whole and returns its statistics; its samples are added to `samples`.
+FoundVoxels verify_shard(const std::filesystem::path& path, const DatasetManifest& manifest,
                          const ShardToVerify& shard, std::vector<StoredSample>& samples) {
-  core::check_content(directory, *manifest.base.find(shard.path));
-  const ShardReader reader(directory / shard.path, manifest.spec);
+  const ShardReader reader(path, manifest.spec);
   ensure(reader.size() == shard.samples, Fault::format,
-         "{} holds {} samples and its manifest lists {}: restore the file.",
-         (directory / shard.path).string(), reader.size(), shard.samples);
+         "{} holds {} samples and its manifest lists {}: restore the file.", path.string(), reader.size(),
+         shard.samples);
   for (std::size_t row = 0; row < reader.size(); ++row) {
     const Sample& sample = reader.sample(row);
     samples.push_back(
@@ -103,11 +102,10 @@ FoundVoxels verify_shard(const std::filesystem::path& directory, const DatasetMa
   const VoxelStatistics& stated = reader.statistics();
   ensure(statistics.counts == stated.counts, Fault::format,
          "{} holds {} particles, at most {} per voxel, and states otherwise: restore the file.",
-         (directory / shard.path).string(), statistics.counts.particles, statistics.counts.max_count);
+         path.string(), statistics.counts.particles, statistics.counts.max_count);
   ensure(nearly_equal(statistics.field, stated.field), Fault::format,
-         "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.",
-         (directory / shard.path).string(), statistics.field.minimum, statistics.field.maximum,
-         statistics.field.mean);
+         "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.", path.string(),
+         statistics.field.minimum, statistics.field.maximum, statistics.field.mean);
   return found;
 }
 
@@ -275,7 +273,9 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
   FoundVoxels mine, training;
   const auto verify = [&](const ShardToVerify& shard) {
     try {
-      const FoundVoxels found = verify_shard(directory, manifest, shard, samples);
+      const FoundVoxels found = core::read_checked(
+          directory, *manifest.base.find(shard.path),
+          [&](const std::filesystem::path& path) { return verify_shard(path, manifest, shard, samples); });
       mine.add(found);
       if (shard.split == static_cast<std::uint32_t>(Split::train)) training.add(found);
     } catch (const core::Error& error) {

@@ -173,15 +173,16 @@ std::vector<ChosenSample> choose_samples(const std::filesystem::path& directory,
     std::size_t left = wanted(split);
     for (const std::string& path : dataset.split(split).shards) {
       if (left == 0) break;
-      core::check_content(directory, *dataset.base.find(path));
-      const ShardReader reader(directory / path, dataset.spec);
-      std::vector<std::byte> voxels(dataset.spec.bytes());
-      for (std::size_t row = 0; row < reader.size() && left > 0; ++row, --left) {
-        ChosenSample& sample = chosen.emplace_back(ChosenSample{split, reader.sample(row), {}});
-        reader.read(row, voxels);
-        with_voxels(dataset.spec.kind, voxels,
-                    [&](auto values) { sample.voxels.assign(values.begin(), values.end()); });
-      }
+      core::read_checked(directory, *dataset.base.find(path), [&](const std::filesystem::path& file) {
+        const ShardReader reader(file, dataset.spec);
+        std::vector<std::byte> voxels(dataset.spec.bytes());
+        for (std::size_t row = 0; row < reader.size() && left > 0; ++row, --left) {
+          ChosenSample& sample = chosen.emplace_back(ChosenSample{split, reader.sample(row), {}});
+          reader.read(row, voxels);
+          with_voxels(dataset.spec.kind, voxels,
+                      [&](auto values) { sample.voxels.assign(values.begin(), values.end()); });
+        }
+      });
     }
   }
   return chosen;

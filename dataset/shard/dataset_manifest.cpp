@@ -299,10 +299,11 @@ void read_seeds(const std::filesystem::path& directory, DatasetManifest& manifes
   for (SplitRecord& split : manifest.splits) {
     std::map<std::uint32_t, std::uint64_t> seeds;
     for (const std::string& path : split.shards) {
-      core::check_content(directory, *manifest.base.find(path));
-      const ShardReader shard(directory / path, manifest.spec);
-      for (std::size_t row = 0; row < shard.size(); ++row)
-        seeds[shard.sample(row).simulation] = shard.sample(row).seed;
+      core::read_checked(directory, *manifest.base.find(path), [&](const std::filesystem::path& file) {
+        const ShardReader shard(file, manifest.spec);
+        for (std::size_t row = 0; row < shard.size(); ++row)
+          seeds[shard.sample(row).simulation] = shard.sample(row).seed;
+      });
     }
     for (const std::uint32_t simulation : split.simulations) split.seeds.push_back(seeds[simulation]);
   }

@@ -116,6 +116,7 @@ void GadgetSnapshot::check_numbers(const std::string& given, const FileHeader& f
 /// A file of the snapshot, open until another one is.
 const ParticleFile& GadgetSnapshot::open(const fs::path& path) const {
   if (!open_ || open_path_ != path) {
+    watched_.note(path);
     open_ = ParticleFile::open(path);
     open_path_ = path;
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/output/watched_files.hpp"
 #include "core/universe/universe.hpp"
 #include "histogram/particles/particle_file.hpp"
 
@@ -53,6 +54,8 @@ class GadgetSnapshot {
   GadgetSnapshot(const std::filesystem::path& input, const GadgetReading& reading);
 
   const std::vector<std::filesystem::path>& files() const { return files_; }
+  /// The files as they were when they were opened.
+  const core::WatchedFiles& watched() const { return watched_; }
   /// The particles that are counted, in the order in which read() numbers them.
   const std::vector<ParticleSet>& counted() const { return counted_; }
   /// Those of other types.
@@ -109,6 +112,7 @@ class GadgetSnapshot {
   std::vector<std::string> remarks_;
   mutable std::unique_ptr<ParticleFile> open_;  ///< the file that was read last
   mutable std::filesystem::path open_path_;
+  mutable core::WatchedFiles watched_;
   mutable std::uint64_t wrapped_ = 0;
 };
 

@@ -180,6 +180,7 @@ CountingResult count_snapshot(const core::Communicator& comm, const core::Output
                               const CountFileHeader& header,
                               const std::function<void(std::int64_t rounds)>& after_round) {
   const CountGrid grid = count_particles(comm, weighed, header.cells_per_side, after_round);
+  comm.agree([&] { weighed.snapshot.watched().ensure_unchanged(); });
   CountingResult result{{}, comm.sum(weighed.snapshot.wrapped()), filled_share(comm, grid)};
   std::filesystem::path part;
   comm.agree([&] { part = comm.is_root() ? output.part(path) : output.part_path(path); });

@@ -35,7 +35,8 @@ SnapshotFacts facts_of(const std::filesystem::path& path, const GadgetReading& r
                       snapshot.seed(),
                       snapshot.parameters(),
                       {},
-                      snapshot.line_of_sight()};
+                      snapshot.line_of_sight(),
+                      snapshot.watched()};
   for (const std::filesystem::path& file : snapshot.files()) facts.files.push_back(file.string());
   return facts;
 }
@@ -44,14 +45,16 @@ Json to_json(const SnapshotFacts& facts) {
   return {facts.particles,  facts.remarks,     facts.density ? Json(*facts.density) : Json(nullptr),
           facts.others,     facts.box_size,    facts.units_per_mpc_h,
           facts.redshift,   facts.float_bytes, facts.seed ? Json(*facts.seed) : Json(nullptr),
-          facts.parameters, facts.files,       facts.line_of_sight};
+          facts.parameters, facts.files,       facts.line_of_sight,
+          facts.watched};
 }
 
 SnapshotFacts to_facts(const Json& json) {
   return {json[0], json[1],  json[2].is_null() ? std::nullopt : std::optional<double>(json[2]),
           json[3], json[4],  json[5],
           json[6], json[7],  json[8].is_null() ? std::nullopt : std::optional<std::uint64_t>(json[8]),
-          json[9], json[10], json[11]};
+          json[9], json[10], json[11],
+          json[12]};
 }
 
 /// The universe of a line, and the parameters that have to be assumed.
@@ -241,7 +244,8 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
                            .particles = facts[i].particles,
                            .line_of_sight = facts[i].line_of_sight},
                           grid},
-                         facts[i].float_bytes};
+                         facts[i].float_bytes,
+                         facts[i].watched};
       suite.files.insert(suite.files.end(), facts[i].files.begin(), facts[i].files.end());
       content.push_back({facts[i].particles, facts[i].units_per_mpc_h, facts[i].files.size()});
     }
@@ -269,6 +273,7 @@ void count_suite(const core::Communicator& comm, const core::Log& log, core::Out
         const WeighedSnapshot weighed = open_snapshot(self, missing[i]->snapshot, reading);
         CountingResult result =
             count_snapshot(self, output, missing[i]->path, weighed, missing[i]->header, [](std::int64_t) {});
+        missing[i]->watched.ensure_unchanged();
         finished = std::move(result.records);
         for (const std::string& remark : remarks_on(result))
           remarks.push_back(fmt::format("{}: {}", missing[i]->snapshot.string(), remark));

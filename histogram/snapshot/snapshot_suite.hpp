@@ -32,6 +32,7 @@ struct SnapshotFacts {
   std::map<std::string, double> parameters;
   std::vector<std::string> files;
   core::LineOfSight line_of_sight;
+  core::WatchedFiles watched = {};  ///< the files as they were
 };
 
 /// A snapshot and the counts file that is made from it.
@@ -39,7 +40,8 @@ struct PlannedCounts {
   std::filesystem::path snapshot;
   std::string path;  ///< path of the counts in the output
   CountFileHeader header;
-  std::size_t float_bytes;  ///< bytes per coordinate
+  std::size_t float_bytes;     ///< bytes per coordinate
+  core::WatchedFiles watched;  ///< the snapshot's files as they were when it was planned
 };
 
 /// The plan of a suite, before anything is made.

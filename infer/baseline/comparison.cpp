@@ -62,8 +62,9 @@ Source find_source(const core::Invocation& run, const PredictedSplit& split,
   if (const core::FileRecord* record = kept_baselines(run.options, split.model)) {
     LearnedBaselines learned;
     run.comm.agree([&] {
-      core::check_content(split.directory, *record);
-      learned = dataset::read_baselines(split.directory / record->path, split.model.parameters.size());
+      learned = core::read_checked(split.directory, *record, [&](const std::filesystem::path& path) {
+        return dataset::read_baselines(path, split.model.parameters.size());
+      });
     });
     if (!statistics) statistics = summarise_all(run, split, of_training);
     obstacle = dataset::obstacle_to(learned, *statistics);

@@ -57,8 +57,8 @@ std::vector<CurvePoint> read_curve(const fs::path& directory, const core::Manife
                                    const std::vector<double>& deviations) {
   const core::FileRecord* record = manifest.find("history.csv");
   if (record == nullptr) return {};
-  core::check_content(directory, *record);
-  const std::string text = core::read_text(directory / record->path, record->bytes);
+  const std::string text = core::read_checked(
+      directory, *record, [&](const fs::path& path) { return core::read_text(path, record->bytes); });
   std::vector<std::string_view> header;
   std::vector<CurvePoint> curve;
   for (const std::string_view line : core::cells_of(text, '\n')) {

@@ -67,8 +67,8 @@ class Lister {
 
   void add_array(const fs::path& path) {
     const auto channels = static_cast<int>(model_.input.redshifts.size());
+    take(path);
     const dataset::NpySamples array(path, channels);
-    list.files.push_back(path);
     for (std::size_t i = 0; i < array.size(); ++i) {
       UniverseSource universe = source(path);
       universe.box = reading_.box;
@@ -120,7 +120,9 @@ class Lister {
   }
 
   void add_suite(const fs::path& path) {
+    list.watched.note(path / core::kManifestName);
     const Suite suite(core::load_simulation_manifest(path));
+    for (const auto& [name, file] : suite.files) list.watched.note(path / name);
     ensure(!suite.manifest.simulations.empty(), Fault::config, "{} is a suite without universes: make them.",
            path.string());
     list.suites.push_back(path);
@@ -151,13 +153,13 @@ class Lister {
 
   /// Each universe of a pack, whose suite may be elsewhere.
   void add_pack(const fs::path& path) {
+    take(path);
     const fs::path file = fs::absolute(path).lexically_normal(), root = file.parent_path().parent_path();
     const Suite* suite = suite_at(root);
     const std::string inside = file.lexically_relative(root).generic_string();
     const bool listed = suite != nullptr && suite->files.contains(inside);
-    if (listed) core::check_content(root, *suite->files.at(inside));
+    if (listed) (void)core::check_content(root, *suite->files.at(inside));
     const histogram::CountPack& pack = list.packs->open(path);
-    list.files.push_back(path);
     for (std::size_t row = 0; row < pack.header().universes.size(); ++row) {
       UniverseSource universe = source(path);
       universe.element = row;
@@ -174,17 +176,23 @@ class Lister {
     std::error_code error;
     if (path.extension() == ".h5" && fs::is_regular_file(path, error) && held_in(path) == Held::pack)
       return add_pack(path);
+    take_files_of(path);
     list.universes.push_back({source(path), path.string()});
     recognise(list.universes.back());
-    if (!fs::is_directory(path, error)) {
-      list.files.push_back(path);
-      return;
-    }
+  }
+
+  void take(const fs::path& file) {
+    list.files.push_back(file);
+    list.watched.note(file);
+  }
+
+  void take_files_of(const fs::path& path) {
+    if (!fs::is_directory(path)) return take(path);
     const std::vector<fs::path> counts = counts_in(path, model_);
-    list.files.insert(list.files.end(), counts.begin(), counts.end());
+    for (const fs::path& file : counts) take(file);
     if (!counts.empty()) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.path().extension() == ".hdf5") list.files.push_back(entry.path());
+      if (entry.path().extension() == ".hdf5") take(entry.path());
     }
   }
 

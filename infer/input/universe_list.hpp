@@ -29,6 +29,9 @@ struct UniverseList {
   std::vector<std::filesystem::path>
       suites;  ///< directories given as a whole, whose manifests stand for their files
   std::vector<std::filesystem::path> files;  ///< all others: what their universes are read from
+  core::WatchedFiles watched =
+      {};  ///< all of these, and the suites' files, as they were when they were listed
+
   /// Whether --input names a single universe, and not a suite or an array that happens to hold one.
   bool is_one() const { return universes.size() == 1 && suites.empty(); }
 };

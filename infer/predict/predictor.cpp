@@ -26,10 +26,10 @@ Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn
   core::ensure(record != nullptr, core::Fault::format,
                "{} has a network with a baseline, and no {}: train again.", directory.string(),
                nn::kBaselineFile);
-  core::check_content(directory, *record);
   regression_file_ = directory / nn::kBaselineFile;
-  regression_ =
-      dataset::StatisticsRegression::read(core::hdf5::File::open(regression_file_), model_.parameters.size());
+  regression_ = core::read_checked(directory, *record, [&](const std::filesystem::path& path) {
+    return dataset::StatisticsRegression::read(core::hdf5::File::open(path), model_.parameters.size());
+  });
 }
 
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {

@@ -42,13 +42,17 @@ html::Figure predictions_of(const Report& report, std::size_t p) {
           fmt::format("Predicted against true {}", name), ""};
 }
 
+/// The content of a file of the model.
+std::string text_of(const std::filesystem::path& model, const core::FileRecord& record) {
+  return core::read_checked(
+      model, record, [&](const std::filesystem::path& path) { return core::read_text(path, record.bytes); });
+}
+
 /// The model's loss figure, if its manifest lists one.
 std::vector<html::Figure> loss_of(const Report& report, const std::filesystem::path& model) {
   const core::FileRecord* record = report.model.base.find("loss.svg");
   if (record == nullptr) return {};
-  core::check_content(model, *record);
-  return {
-      {"figures/loss.svg", core::read_text(model / record->path, record->bytes), "Loss against epoch", ""}};
+  return {{"figures/loss.svg", text_of(model, *record), "Loss against epoch", ""}};
 }
 
 /// Whether the loss figure shows the network without its baseline, as it does where history.csv has that loss of the
@@ -56,8 +60,7 @@ std::vector<html::Figure> loss_of(const Report& report, const std::filesystem::p
 bool losses_are_alone(const Report& report, const std::filesystem::path& model) {
   const core::FileRecord* record = report.model.base.find("history.csv");
   if (record == nullptr) return false;
-  core::check_content(model, *record);
-  const std::string history = core::read_text(model / record->path, record->bytes);
+  const std::string history = text_of(model, *record);
   return history.substr(0, history.find('\n')).ends_with(",validation_loss_alone");
 }
 

@@ -9,6 +9,7 @@
 #include "core/file/byte_file.hpp"
 #include "core/file/files.hpp"
 #include "core/file/text_file.hpp"
+#include "core/finite.hpp"
 #include "core/machine/memory.hpp"
 #include "core/run/stage.hpp"
 #include "infer/doubt/training_doubts.hpp"
@@ -32,7 +33,17 @@ constexpr const char* kFile = "model.onnx";
 /// Whether --output is to be the file itself.
 bool is_file_name(const fs::path& output) { return output.extension() == ".onnx"; }
 
-std::string encode(const std::string& model) { return encode_onnx(model, Predictor(model, 1)); }
+/// Throws Error{numeric} for weights that give no numbers, too.
+std::string encode(const std::string& model) {
+  Predictor predictor(model, 1);
+  const std::vector<float> ones(static_cast<std::size_t>(predictor.model().input.elements()), 1);
+  ensure(
+      core::all_finite(predictor.predict(ones)), Fault::numeric,
+      "The network of {} gives no finite numbers for equal voxels: its weights are damaged, restore it or train "
+      "again.",
+      model);
+  return encode_onnx(model, predictor);
+}
 
 /// Logs that the file will lack a posterior that the model has.
 void note_posterior(const core::Invocation& run, const nn::ModelManifest& model) {

@@ -101,6 +101,9 @@ std::uint64_t memory_of(const InputJob& job) {
 /// Predicts them, and warns of what makes that doubtful. Collective.
 ListPredictions predict_and_warn(const core::Invocation& run, const InputJob& job) {
   ListPredictions predictions = predict_list(run, job.models, job.directories, job.list);
+  run.comm.agree([&] {
+    if (run.comm.is_root()) job.list.watched.ensure_unchanged();
+  });
   predictions.warnings.insert(predictions.warnings.begin(), job.doubts.begin(), job.doubts.end());
   for (const std::string& warning : predictions.warnings) run.log.warn("{}", warning);
   return predictions;

@@ -265,6 +265,11 @@ class SplitStage : public core::Stage {
       run.log.warn("{}", doubt);
       job_.doubts.push_back(doubt);
     }
+    run.comm.agree([&] {
+      for (std::size_t m = 0; m < job_.models.size(); ++m)
+        core::ensure_same_manifest(job_.directories[m], job_.models[m].base);
+      core::ensure_same_manifest(job_.data, job_.manifest.base);
+    });
     core::Report report = publish(run, job_, findings, *reader, output);
     run.log.info("{}", findings.costs.text());
     return report;

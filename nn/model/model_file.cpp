@@ -42,8 +42,9 @@ void read_arena(const core::hdf5::File& file, const std::string& group, const Ne
 
 void read_weights(const std::filesystem::path& directory, const ModelManifest& model, Network& network) {
   const std::string& checkpoint = model.best().path;
-  core::check_content(directory, *model.base.find(checkpoint));
-  read_arena(core::hdf5::File::open(directory / checkpoint), model.weights, network, network.weights());
+  core::read_checked(directory, *model.base.find(checkpoint), [&](const std::filesystem::path& path) {
+    read_arena(core::hdf5::File::open(path), model.weights, network, network.weights());
+  });
   core::ensure(core::all_finite(network.weights()), core::Fault::numeric,
                "{} holds weights that are not finite: restore the file, or train again.",
                (directory / checkpoint).string());

@@ -37,17 +37,9 @@ void write_posterior(const std::filesystem::path& path, const ModelPosterior& po
   file.close();
 }
 
-std::optional<ModelPosterior> read_posterior(const std::filesystem::path& directory,
-                                             const ModelManifest& model) {
-  const core::FileRecord* record = model.base.find(kPosteriorFile);
-  if (record == nullptr) return std::nullopt;
-  return read_posterior_file(directory, *record, predictions_of(model), model);
-}
+namespace {
 
-ModelPosterior read_posterior_file(const std::filesystem::path& directory, const core::FileRecord& record,
-                                   std::size_t predictions, const ModelManifest& model) {
-  core::check_content(directory, record);
-  const std::string path = (directory / kPosteriorFile).string();
+ModelPosterior read_file(const std::string& path, std::size_t predictions, const ModelManifest& model) {
   const core::hdf5::File file = core::hdf5::File::open(path);
   const std::string schema = file.text_attribute("schema");
   core::ensure(
@@ -78,6 +70,22 @@ ModelPosterior read_posterior_file(const std::filesystem::path& directory, const
   posterior.distance_of_universes = distance(kDistanceOfUniverses);
   posterior.distance_of_subvolumes = distance(kDistanceOfSubvolumes);
   return posterior;
+}
+
+}  // namespace
+
+std::optional<ModelPosterior> read_posterior(const std::filesystem::path& directory,
+                                             const ModelManifest& model) {
+  const core::FileRecord* record = model.base.find(kPosteriorFile);
+  if (record == nullptr) return std::nullopt;
+  return read_posterior_file(directory, *record, predictions_of(model), model);
+}
+
+ModelPosterior read_posterior_file(const std::filesystem::path& directory, const core::FileRecord& record,
+                                   std::size_t predictions, const ModelManifest& model) {
+  return core::read_checked(directory, record, [&](const std::filesystem::path& path) {
+    return read_file(path.string(), predictions, model);
+  });
 }
 
 }  // namespace cosmo::nn

@@ -33,11 +33,12 @@ simulate() {  # NAME UNIVERSES OPTIONS
   stage "$1" cosmo-sim generate --config "$settings/sim.ini" --seed "$((5300 + seed))" --simulations "$2" --output "$1" $3
 }
 learn_from() {
-  local parts part number=0 made=""
+  local parts part number=0 most made=""
   IFS='|' read -ra parts <<< "$2"
   for part in "${parts[@]}"; do
     number=$((number + 1))
-    simulate "sim/$1-$number" "$((universes / ${#parts[@]}))" "$part"
+    most=${#parts[@]}
+    simulate "sim/$1-$number" "$((universes * number / most - universes * (number - 1) / most))" "$part"
     made="$made,sim/$1-$number"
   done
   stage "data/$1" cosmo-prep shard --config "$settings/prep.ini" --input "${made#,}" --output "data/$1"

@@ -175,8 +175,9 @@ std::uint64_t NoiseFile::seed() const { return std::stoull(sha256.substr(0, 13),
 
 NoiseFile open_noise(const std::filesystem::path& path, int side) {
   const std::uint64_t size = core::ensure_readable(path);
+  const core::FileState state = core::state_of(path);
   const std::vector<std::byte> beginning = beginning_of(path);
-  NoiseFile file{path.string(), {}, side, 0, false, 0, 0};
+  NoiseFile file{path.string(), {}, side, 0, false, 0, 0, state};
   const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
   if (text.starts_with(core::kNpyMagic)) {
     read_npy_header(beginning, size, side, file);
@@ -210,6 +211,7 @@ void read_noise(const NoiseFile& file, fourier::FourierMesh& noise) {
         }
       }
     }
+    core::ensure_unchanged(file.path, file.state);
   });
 }
 

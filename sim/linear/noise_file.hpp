@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/file/file_state.hpp"
 #include "core/fourier/fourier_mesh.hpp"
 
 namespace cosmo::sim {
@@ -27,6 +28,7 @@ struct NoiseFile {
   bool x_fastest;            ///< planes are of constant z and x is fastest; else of constant x, z fastest
   std::size_t marker_bytes;  ///< length of what stands before and after each plane
   std::uint64_t start;       ///< place of the first plane with its marker [bytes]
+  core::FileState state;     ///< before it was read
 
   std::size_t plane_bytes() const {
     return value_bytes * static_cast<std::size_t>(side) * static_cast<std::size_t>(side);

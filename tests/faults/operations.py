@@ -37,13 +37,14 @@ def ranks_of(stage):
 class Chain:
     """The stages, each from sound inputs."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, seed=1):
         self.root = pathlib.Path(directory)
+        self.root.mkdir(exist_ok=True)
         at = lambda name: str(self.root / name)
         (self.root / "small.json").write_text(json.dumps(NETWORK))
         data = ("--data", at("data"))
         self.stages = {  # name: (words, where they read)
-            "sim": (("cosmo-sim", *SIM), "//"),
+            "sim": (("cosmo-sim", *SIM, "--seed", seed), "//"),
             "shard": (("cosmo-prep", "shard", "--input", at("sim"), "--samples-per-shard", 4), at("sim")),
             "train": (("cosmo-train", *data, "--network", at("small.json"), "--global-batch", 8, "--threads", 1, "--epochs", 2,
                        "--checkpoint-minutes", 0), at("data")),
@@ -58,7 +59,8 @@ class Chain:
         for name in TOGETHER:
             self.stages[name] = (("cosmo-sim", "generate", "--box", 64, "--particles", 16, "--steps", 2, "--save", "counts,particles",
                                   "--ranks-per-simulation", 2), "//")
-        succeed("cosmo-sim", "generate", "--particles", 16, "--box", 64, "--steps", 2, "--save", "particles", "--output", at("particles"))
+        succeed("cosmo-sim", "generate", "--particles", 16, "--box", 64, "--steps", 2, "--save", "particles", "--seed", seed,
+                "--output", at("particles"))
         shutil.copy(next((self.root / "particles").glob("sim-00000/*.hdf5")), at("snapshot.hdf5"))
         self.whole = {}
         for name, (words, _) in self.stages.items():

@@ -13,6 +13,7 @@
 //   COSMO_INIT          a signal's number, sent to the process as it enters MPI_Init_thread
 //   COSMO_FINALIZE      the same for MPI_Finalize
 //   COSMO_KILL_COUNT    file that the number of these operations is written to at the end
+//   COSMO_KILL_PATH     file that the process and the path of the Nth one are written to
 // clang-format on
 
 #include <dlfcn.h>
@@ -80,7 +81,13 @@ Counter& counter() {
 
 bool is_last(std::string_view path) {
   Counter& here = counter();
-  return path.starts_with(here.under) && ++here.count == here.kill_at;
+  if (!path.starts_with(here.under) || ++here.count != here.kill_at) return false;
+  if (const std::string report = setting("COSMO_KILL_PATH", ""); !report.empty()) {
+    std::FILE* file = std::fopen(report.c_str(), "w");
+    std::fprintf(file, "%d %.*s", getpid(), static_cast<int>(path.size()), path.data());
+    std::fclose(file);
+  }
+  return true;
 }
 
 bool counts_reads() {

@@ -27,11 +27,11 @@ void Learner::begin(const TrainingPlan& plan, const Pretrained* pretrained) {
 
 void Learner::resume(const TrainingPlan& plan, const core::FileRecord& checkpoint,
                      std::int64_t steps_per_epoch) {
-  core::check_content(plan.directory, checkpoint);
-  state.progress = read_checkpoint(
-      std::filesystem::path(plan.directory) / checkpoint.path, plan.network.spec,
-      {network, *optimizer, state.average},
-      {columns_of(plan.objective.output, !plan.network.spec.baseline.empty()), plan.objective.parameters});
+  state.progress = core::read_checked(plan.directory, checkpoint, [&](const std::filesystem::path& path) {
+    return read_checkpoint(
+        path, plan.network.spec, {network, *optimizer, state.average},
+        {columns_of(plan.objective.output, !plan.network.spec.baseline.empty()), plan.objective.parameters});
+  });
   ensure(state.progress.epoch <= plan.epochs, Fault::config,
          "{} has {} epochs already: give at least that many --epochs.", plan.directory, state.progress.epoch);
   const std::int64_t into_epoch = state.progress.step - state.progress.epoch * steps_per_epoch;

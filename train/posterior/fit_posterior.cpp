@@ -41,10 +41,15 @@ std::vector<double> held_out_labels(const core::Communicator& comm, const core::
 }
 
 /// The labels of a model's regression for samples that it has not learned from. Throws as reading does.
-std::vector<double> regression_labels(const std::filesystem::path& directory,
-                                      const dataset::StatisticsTable& table, std::size_t parameters) {
-  const auto file = core::hdf5::File::open(directory / nn::kBaselineFile);
-  const std::vector<float> labels = dataset::StatisticsRegression::read(file, parameters).predict(table);
+std::vector<double> regression_labels(const ModelToFit& of, const dataset::StatisticsTable& table) {
+  const auto& [directory, model] = of;
+  const core::FileRecord* record = model.base.find(nn::kBaselineFile);
+  ensure(record != nullptr, Fault::format, "{} has a network with a baseline, and no {}: train again.",
+         directory.string(), nn::kBaselineFile);
+  const auto regression = core::read_checked(directory, *record, [&](const std::filesystem::path& path) {
+    return dataset::StatisticsRegression::read(core::hdf5::File::open(path), model.parameters.size());
+  });
+  const std::vector<float> labels = regression.predict(table);
   return {labels.begin(), labels.end()};
 }
 
@@ -63,9 +68,7 @@ Predictions predict(const core::Communicator& comm, const ModelToFit& of, const 
                               unrolled_samples(data.validation, data.validation.size())};
   if (!model.network.baseline.empty()) {
     training.regression = regression->held_out;
-    comm.agree([&] {
-      validation.regression = regression_labels(directory, regression->validation, model.parameters.size());
-    });
+    comm.agree([&] { validation.regression = regression_labels(of, regression->validation); });
   }
   std::optional<nn::Network> network;
   comm.agree([&] {

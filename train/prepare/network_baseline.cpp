@@ -37,9 +37,9 @@ dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const c
   std::vector<float> labels;
   if (const core::FileRecord* record = output.find(nn::kBaselineFile)) {
     comm.agree([&] {
-      core::check_content(output.path(), *record);
-      labels = core::hdf5::File::open(output.path() / nn::kBaselineFile)
-                   .read<float>(kLabels, {validation.size(), space.size()});
+      labels = core::read_checked(output.path(), *record, [&](const std::filesystem::path& path) {
+        return core::hdf5::File::open(path).read<float>(kLabels, {validation.size(), space.size()});
+      });
     });
     return {std::move(labels), static_cast<int>(space.size())};
   }

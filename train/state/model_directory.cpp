@@ -39,8 +39,8 @@ nn::FilteredPhases kept_filtered(const fs::path& directory, const core::Manifest
                                  const nn::NetworkCensus& census) {
   const core::FileRecord* last = last_checkpoint(there.files);
   if (last == nullptr) return chosen;
-  core::check_content(directory, *last);
-  core::Json kept = filtered_in(directory / last->path, network);
+  core::Json kept =
+      core::read_checked(directory, *last, [&](const fs::path& path) { return filtered_in(path, network); });
   if (there.details.contains("network")) {  // otherwise the manifest is lost or not yet written
     const core::Json stated = there.details.value("filtered", core::Json::object());
     core::ensure(
@@ -95,8 +95,9 @@ const std::optional<dataset::LearnedBaselines>& ModelDirectory::note_baselines(
     return baselines_;
   }
   comm_.agree([&] {
-    core::check_content(output_.path(), *record);
-    baselines_ = dataset::read_baselines(output_.path() / record->path, manifest_.parameters.size());
+    baselines_ = core::read_checked(output_.path(), *record, [&](const fs::path& path) {
+      return dataset::read_baselines(path, manifest_.parameters.size());
+    });
   });
   return baselines_;
 }

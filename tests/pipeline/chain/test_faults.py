@@ -15,6 +15,7 @@ import fuzz  # noqa: E402
 import heaps  # noqa: E402
 import moments  # noqa: E402
 import operations  # noqa: E402
+import replacements  # noqa: E402
 import soak  # noqa: E402
 
 ALL = os.environ.get("COSMO_FAULTS") == "all"
@@ -73,6 +74,16 @@ class Moments(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="cosmo-chain-") as holder:
             wrong = moments.campaign(operations.Chain(holder), signals, ranks, races, print)
         self.assertEqual(wrong, [])
+
+
+class Replacements(unittest.TestCase):
+    LABELS = ("slow",)
+
+    def test_inputs_that_change_while_they_are_read_are_refused(self):
+        with tempfile.TemporaryDirectory(prefix="cosmo-chain-") as holder:
+            number, wrong = replacements.campaign(holder, 10**6 if ALL else 2, print)
+        self.assertEqual(wrong, [])
+        self.assertGreaterEqual(number, 20000 if ALL else 150)
 
 
 class Soak(unittest.TestCase):

@@ -1,6 +1,7 @@
 """Processes that a launcher started and MPI does not know of, and many that start while others end."""
 
 import concurrent.futures
+import shlex
 import subprocess
 import unittest
 
@@ -30,6 +31,15 @@ class Launch(DirectoryTest):
         done = subprocess.run(command(2, "cosmo-sim", *GENERATE, "--output", self.root / "mpirun"), env=ENVIRONMENT | job,
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_limits_that_are_too_low_for_mpi_are_named(self):
+        for limit, ranks, words in (("-s 64", 1, "stack is limited to 65536 bytes"), ("-n 10", 1, "may open 10 files"),
+                                    ("-f 4000", 2, "files are limited to 4096000 bytes")):
+            start = shlex.join(command(ranks, "cosmo-sim", *GENERATE, "--output", self.root / "limited"))
+            done = subprocess.run(["bash", "-c", f"ulimit {limit}; {start}"], env=ENVIRONMENT, capture_output=True, text=True,
+                                  timeout=60)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(words, error_line(done, "cosmo-sim"))
 
     def test_starts_do_not_disturb_ends(self):
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
