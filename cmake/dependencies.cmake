@@ -16,6 +16,8 @@ pkg_search_module(HDF5 IMPORTED_TARGET hdf5-mpi hdf5-openmpi hdf5-mpich hdf5)
 if(NOT HDF5_FOUND)
   message(FATAL_ERROR "pkg-config finds no HDF5: install Debian's libhdf5-openmpi-dev (for MPICH libhdf5-mpich-dev), or add the "
                       "directory of its hdf5.pc to PKG_CONFIG_PATH.")
+elseif(HDF5_VERSION VERSION_LESS 1.10.7)
+  message(FATAL_ERROR "HDF5 ${HDF5_VERSION} cannot open files without locks, which some file systems lack: install 1.10.7 or later.")
 endif()
 include(same_mpi)
 ensure_same_mpi("${HDF5_LINK_LIBRARIES}" "${MPI_C_LIBRARIES}")

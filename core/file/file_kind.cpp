@@ -17,7 +17,7 @@ struct Kind {
   const char* what;
 };
 
-constexpr std::array<Kind, 16> kKinds = {
+constexpr std::array<Kind, 18> kKinds = {
     {{"\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
      {"\x1f\x8b"sv, "compressed by gzip: unpack it first (gunzip)"},
      {"BZh"sv, "compressed by bzip2: unpack it first (bunzip2)"},
@@ -33,6 +33,8 @@ constexpr std::array<Kind, 16> kKinds = {
      {"<?xml"sv, "an XML document: download the file itself"},
      {"\x93NUMPY"sv, "an array of numpy: cosmo-prep import --format npy reads those"},
      {"SIMPLE  ="sv, "a FITS file: convert it"},
+     {"PAR1"sv, "a Parquet table: convert it"},
+     {"#ASDF"sv, "an ASDF file: convert it to HDF5"},
      {"CDF\x01"sv, "a netCDF-3 file: convert it to HDF5 (nccopy -k nc4)"},
      {"CDF\x02"sv, "a netCDF-3 file: convert it to HDF5 (nccopy -k nc4)"},
      {"\x0e\x03\x13\x01"sv, "an HDF4 file: convert it to HDF5 (h4toh5)"}}};
@@ -54,7 +56,7 @@ std::string kind_of_file(const std::filesystem::path& path) {
     return "zeros only, as copies are that were cut off: copy it again";
   const bool readable = std::ranges::all_of(
       text, [](unsigned char c) { return std::isprint(c) || c == '\n' || c == '\r' || c == '\t'; });
-  return readable ? "a text" : "";
+  return readable ? std::string(kText) : "";
 }
 
 }  // namespace cosmo::core

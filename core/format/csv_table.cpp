@@ -11,6 +11,15 @@
 
 namespace cosmo::core {
 
+double Cell::number() const {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos || text.find_first_of(".,", comma + 1) != std::string_view::npos)
+    return file.number(line, text);
+  std::string number(text);
+  number[comma] = '.';
+  return file.number(line, number);
+}
+
 std::uint64_t Cell::whole_number(std::string_view column, std::uint64_t limit) const {
   std::uint64_t number = 0;
   std::string_view digits = text;
@@ -26,11 +35,6 @@ std::uint64_t Cell::whole_number(std::string_view column, std::uint64_t limit) c
 void ensure_column(const Cell& name, std::string_view called, const std::vector<std::string>& known) {
   constexpr std::size_t kShown = 40;
   if (std::ranges::count(known, called) > 0) return;
-  ensure(
-      name.text.find("cdm") == std::string_view::npos && name.text.find("CDM") == std::string_view::npos,
-      Fault::format,
-      "{} names a column '{}': write omega_m, the density of all matter, which is that of cold matter plus omega_b.",
-      name.place(), name.text.substr(0, kShown));
   const auto meant = near_name(name.text, known);
   fail(Fault::format, "{} names a column '{}': {}.", name.place(), name.text.substr(0, kShown),
        meant ? "write " + *meant : fmt::format("choose among {}", fmt::join(known, ", ")));

@@ -22,8 +22,8 @@ struct Cell {
 
   /// "FILE line 3", to begin a message.
   std::string place() const { return file.place(line); }
-  /// Throws Error{format} unless it is one finite number.
-  double number() const { return file.number(line, text); }
+  /// Throws Error{format} unless it is one finite number; 0,31 is 0.31, as some languages write it.
+  double number() const;
   /// Throws Error{format} naming the column unless it is a whole number from 0 to limit - 1.
   std::uint64_t whole_number(std::string_view column, std::uint64_t limit) const;
 };

@@ -84,6 +84,11 @@ std::size_t Dataset::float_bytes() const {
   return H5Tget_class(stored.get()) == H5T_FLOAT ? H5Tget_size(stored.get()) : 0;
 }
 
+bool Dataset::holds_numbers() const {
+  const Handle stored(H5Dget_type(id_.get()), H5Tclose);
+  return float_bytes() > 0 || H5Tget_class(stored.get()) == H5T_INTEGER;
+}
+
 void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void* data, std::size_t size,
                        bool writing) const {
   ensure(elements(count) == size && count.size() == shape_.size(), Fault::internal,

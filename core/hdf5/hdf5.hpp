@@ -93,6 +93,7 @@ class Dataset {
   }
   /// Bytes per floating-point number of the dataset; 0 if it holds something else.
   std::size_t float_bytes() const;
+  bool holds_numbers() const;  ///< floating-point or whole ones
   /// Reads or writes the box of `count` elements per dimension that starts at `start`; `data` is dense.
   template <class T>
   void read(const Shape& start, const Shape& count, std::span<T> data) const {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <initializer_list>
+
+#include "core/error.hpp"
 
 namespace cosmo::core {
 
@@ -61,6 +64,33 @@ std::string parameter_called(std::string_view word) {
   const auto found =
       std::ranges::find_if(kWords, [&](const Word& row) { return simplified_name(row.word) == simplified; });
   return found == kWords.end() ? std::string(word) : found->parameter;
+}
+
+std::optional<OtherForm> other_form(std::string_view word) {
+  const std::string name = simplified_name(word);
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const char* matter = "the density of all matter, which is that of cold matter plus omega_b";
+  if (is_one_of({"h0", "hubble"})) return OtherForm{"h", "which is H0 over 100"};
+  if (is_one_of({"ombh2", "obh2", "omegabh2", "wb", "littleomegab"}))
+    return OtherForm{"omega_b", "which is this density over h²"};
+  if (is_one_of({"ommh2", "omh2", "omegamh2", "wm"}))
+    return OtherForm{"omega_m", "which is this density over h²"};
+  if (is_one_of({"omch2", "och2", "omegach2", "omegacdmh2", "omegadmh2", "wc", "wcdm"}))
+    return OtherForm{"omega_m", "which is this density plus that of baryons, over h²"};
+  if (is_one_of({"omegac", "oc", "omegacdm", "omegadm", "ocdm"})) return OtherForm{"omega_m", matter};
+  if (is_one_of(
+          {"as", "as1e9", "109as", "logas", "ln10as", "ln10^{10}as", "ln1010as", "log1010as", "sigma8cb"}))
+    return OtherForm{"sigma8", "that of all matter at z = 0, since no amplitude of another kind is read"};
+  return std::nullopt;
+}
+
+void refuse_other_form(const Cell& name) {
+  constexpr std::size_t kShown = 40;
+  if (const auto form = other_form(name.text))
+    fail(Fault::format, "{} names a column '{}': write {}, {}.", name.place(), name.text.substr(0, kShown),
+         form->parameter, form->relation);
 }
 
 }  // namespace cosmo::core

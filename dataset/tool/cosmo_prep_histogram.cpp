@@ -101,7 +101,7 @@ void declare_histogram(core::Options& options) {
   options.add(
       "input FILE|DIR", std::nullopt,
       "snapshot in Gadget's HDF5 layout: its file, any of its files NAME.0.hdf5 …, or their directory; or a "
-      "TABLE.csv of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, optionally "
+      "table (TABLE.csv, or another text) of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, optionally "
       "simulation and seed (docs/formats.md)");
   options.add("grid N", std::nullopt, "voxels per side of the counts");
   histogram::declare_gadget_reading(options);
@@ -116,7 +116,7 @@ void declare_histogram(core::Options& options) {
 
 std::vector<fs::path> histogram_files(const core::Options& options) {
   const fs::path input = options.text("input");
-  if (input.extension() != ".csv") return core::hdf5_files_at(input);
+  if (!histogram::is_snapshot_table(input)) return core::hdf5_files_at(input);
   std::vector<fs::path> files;
   for (const histogram::SnapshotRow& row : histogram::read_snapshot_table(input).rows)
     std::ranges::copy(core::hdf5_files_at(row.snapshot), std::back_inserter(files));
@@ -212,7 +212,7 @@ class HistogramStage : public core::Stage {
 void run_histogram(const core::Invocation& run) {
   fs::path input;
   run.comm.agree([&] { input = run.options.text("input"); });
-  if (input.extension() == ".csv") return run_histogram_of_table(run);
+  if (histogram::is_snapshot_table(input)) return run_histogram_of_table(run);
   HistogramStage stage(run);
   core::run_stage(stage);
 }

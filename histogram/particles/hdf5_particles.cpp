@@ -198,9 +198,8 @@ bool Hdf5Particles::has_masses(std::size_t type) const {
 
 void Hdf5Particles::read_masses(std::size_t type, std::uint64_t first, std::span<double> masses) const {
   const core::hdf5::Dataset source = file_.dataset(fmt::format("PartType{}/Masses", type));
-  ensure(source.shape() == core::hdf5::Shape{header_.here[type]} && source.float_bytes() > 0, Fault::format,
-         "{} has Masses of type {} that are not {} floating-point numbers: correct it.", path_, type,
-         header_.here[type]);
+  ensure(source.shape() == core::hdf5::Shape{header_.here[type]} && source.holds_numbers(), Fault::format,
+         "{} has Masses of type {} that are not {} numbers: correct it.", path_, type, header_.here[type]);
   source.read({first}, {masses.size()}, masses);
 }
 

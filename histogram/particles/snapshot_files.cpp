@@ -22,16 +22,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The parts before and after the number in the name of one of several files, NAME.3.hdf5 or NAME.3.
+/// The name of one of several files, NAME.3.hdf5 or NAME.3: its number, and what is before and after it.
 struct Numbered {
-  std::string before, after;
+  std::string before, number, after;
 };
 std::optional<Numbered> numbered(const fs::path& path) {
   const std::regex pattern(R"((.*\.)(\d+)(\.h5|\.hdf5|))");
   std::smatch parts;
   const std::string name = path.filename().string();
   if (!std::regex_match(name, parts, pattern)) return std::nullopt;
-  return Numbered{parts[1], parts[3]};
+  return Numbered{parts[1], parts[2], parts[3]};
 }
 
 /// Whether a file is a sound one of HDF5 that has no header, such as counts or a catalogue.
@@ -54,6 +54,14 @@ bool may_be_snapshot(const fs::directory_entry& entry) {
   return plain && BinaryParticles::is_one(entry.path());
 }
 
+/// What to do about a directory that is not a snapshot.
+const char* advice_on(const fs::path& directory) {
+  const auto has = [&](const char* name) { return fs::exists(directory / name); };
+  if (has("Header/attr-v2") || has("attr-v2") || (has("header") && has("000000")))
+    return "it is in the Bigfile format, convert it";
+  return has(".zgroup") || has("zarr.json") ? "it is a Zarr store, convert it" : "give a snapshot";
+}
+
 }  // namespace
 
 fs::path snapshot_file_in(const fs::path& directory) {
@@ -66,8 +74,8 @@ fs::path snapshot_file_in(const fs::path& directory) {
   }
   if (groups.size() > 1)
     std::erase_if(groups, [](const auto& group) { return is_other_hdf5(group.second.front()); });
-  ensure(!groups.empty(), Fault::io,
-         "{} has no .hdf5 or .h5 file, and no binary one of Gadget: give a snapshot.", directory.string());
+  ensure(!groups.empty(), Fault::io, "{} has no .hdf5 or .h5 file, and no binary one of Gadget: {}.",
+         directory.string(), advice_on(directory));
   std::map<std::string, fs::path> snapshots;  // a file of each
   std::vector<std::string> wholes;            // what files may be called that refer to all of a snapshot's
   for (auto& [name, paths] : groups) {
@@ -99,9 +107,12 @@ std::vector<fs::path> files_of_snapshot(const fs::path& given, std::uint64_t fil
   ensure(parts.has_value(), Fault::format,
          "{} is one of {} files and is not called NAME.0.hdf5 or NAME.0: give it the name it had.",
          given.string(), files);
+  // Some codes write 000, 001, …
+  const std::string first = fmt::format("{}{}{}", parts->before, 0, parts->after);
+  const std::size_t width = fs::exists(given.parent_path() / first) ? 1 : parts->number.size();
   std::vector<fs::path> all;
   for (std::uint64_t i = 0; i < files; ++i)
-    all.push_back(given.parent_path() / fmt::format("{}{}{}", parts->before, i, parts->after));
+    all.push_back(given.parent_path() / fmt::format("{}{:0{}}{}", parts->before, i, width, parts->after));
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/file/file_kind.hpp"
 #include "core/format/csv_table.hpp"
 #include "core/near_name.hpp"
 #include "core/random.hpp"
@@ -21,19 +22,31 @@ namespace {
 std::vector<std::string> names_of(const core::CsvTable& table, std::vector<std::string>& unused) {
   std::vector<std::string> known = {"snapshot", "simulation", "seed"};
   for (const auto& row : core::kCosmologyParameters) known.emplace_back(row.name);
+  std::vector<core::Cell> others;
   const std::vector<std::string> names = table.names([&](const core::Cell& cell) {
     const std::string name = core::parameter_called(cell.text);
     if (std::ranges::count(known, name) > 0) return name;
     if (core::near_name(cell.text, known)) core::ensure_column(cell, name, known);
-    if (!core::names_rows(cell.text)) unused.emplace_back(cell.text);
+    if (!core::names_rows(cell.text)) others.push_back(cell);
     return std::string();
   });
+  for (const core::Cell& cell : others) {
+    const auto form = core::other_form(cell.text);
+    if (form && std::ranges::count(names, form->parameter) == 0) core::refuse_other_form(cell);
+    unused.emplace_back(cell.text);
+  }
   ensure(std::ranges::count(names, "snapshot") == 1, Fault::format,
          "{} has no column 'snapshot': add it, with paths relative to the table.", table.header_place());
   return names;
 }
 
 }  // namespace
+
+bool is_snapshot_table(const std::filesystem::path& path) {
+  const std::filesystem::path extension = path.extension();
+  if (extension == ".csv" || extension == ".hdf5" || extension == ".h5") return extension == ".csv";
+  return std::filesystem::is_regular_file(path) && core::kind_of_file(path) == core::kText;
+}
 
 SnapshotTable read_snapshot_table(const std::filesystem::path& path) {
   constexpr std::uint64_t kMostSimulations = std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1;

@@ -31,6 +31,9 @@ struct SnapshotTable {
   std::vector<std::string> unused;  ///< columns that are not known, and not like a known one
 };
 
+/// Whether it is a table rather than a snapshot: NAME.csv, or a text whose name is not that of an HDF5 file.
+bool is_snapshot_table(const std::filesystem::path& path);
+
 /// Throws Error{io}, or Error{format} naming file and line.
 SnapshotTable read_snapshot_table(const std::filesystem::path& path);
 

@@ -22,12 +22,22 @@ ranks() {
     "$tool" "$@" --threads "$SLURM_CPUS_PER_TASK"
 }
 
+# Removes from the job's nodes what killed ranks of Open MPI leave there: this user's segments of shared memory that are older than a
+# minute and in no process.
+remove_segments() {
+  [ -z "${SLURM_JOB_ID:-}" ] || srun --mpi=none --ntasks-per-node=1 --ntasks="${SLURM_JOB_NUM_NODES:-1}" bash -c '
+    find /dev/shm -maxdepth 1 -user "$(id -un)" -name "vader_segment.*" -mmin +1 | while read -r segment; do
+      grep -qsF "$segment" /proc/[0-9]*/maps || rm -f "$segment"
+    done' || true
+}
+
 # finish STATUS: ends the job with a tool's exit code; requeues it first if the same command can continue.
 finish() {
   case $1 in
     0 | 2 | 3 | 5 | 6 | 70) exit "$1" ;;  # finished, or an error that would recur
   esac
   # Otherwise it was stopped (75), the file system or memory failed (4), or a rank was killed (128 and more).
+  [ "$1" -lt 128 ] || remove_segments
   if [ "${SLURM_RESTART_COUNT:-0}" -lt "$restarts" ]; then
     # An array task is named by both numbers: the array's alone means all of its tasks.
     scontrol requeue "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}"

@@ -26,6 +26,7 @@ std::string name_of(const Cell& cell) {
   std::vector<std::string> known = core::names_in(core::kCosmologyParameters);
   known.emplace_back(kSeed);
   const std::string name = core::parameter_called(cell.text);
+  core::refuse_other_form(cell);
   core::ensure_column(cell, name, known);
   return name;
 }

@@ -18,9 +18,12 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 
 import gadget  # noqa: E402
+import others_snapshots  # noqa: E402
 from toolkit import ENVIRONMENT, command, record_again, succeed  # noqa: E402
 
 SECONDS = 60  # limit for a run that takes 0.1 on a quiet machine
@@ -62,6 +65,9 @@ def targets():
         Target("snapshot, counted", (), "snapshot.hdf5", ("cosmo-prep", "histogram", "--input", "snapshot.hdf5", "--grid", 8, "--output", "out")),
         Target("snapshot of Gadget-4", (), "gadget.hdf5",
                ("cosmo-prep", "histogram", "--input", "gadget.hdf5", "--grid", 8, "--length-unit", "kpc/h", "--output", "out")),
+        Target("binary snapshot", (), "binary", ("cosmo-prep", "histogram", "--input", "binary", "--grid", 8, "--length-unit", "Mpc/h", "--output", "out")),
+        Target("binary snapshot, named blocks and masses", (), "named",
+               ("cosmo-prep", "histogram", "--input", "named", "--grid", 8, "--length-unit", "Mpc/h", "--weights", "mass", "--output", "out")),
         Target("shard", ("data",), "data/train/shard-00000.h5", ("cosmo-prep", "verify", "data"), signed_in="data"),
         Target("shard, exported", ("data",), "data/train/shard-00000.h5",
                ("cosmo-prep", "export", "--format", "npy", "--input", "data", "--output", "out"), signed_in="data"),
@@ -129,6 +135,9 @@ class Workshop:
         shutil.copy(at("packed/packs/pack-00000.h5"), at("pack.h5"))
         path, = gadget.write_gadget4(at("foreign"), gadget.example_positions("f4"), 1)
         shutil.move(path, at("gadget.hdf5"))
+        positions = others_snapshots.moved_lattice()
+        others_snapshots.binary(at("binary"), {1: positions}, masses=(0, 1, 0, 0, 0, 0))
+        others_snapshots.binary(at("named"), {1: positions}, order=">", named=True, own_masses=np.linspace(1, 2, len(positions)))
         run("cosmo-prep", "shard", "--input", "sim", "--subvolumes", 1, "--output", "data")
         run("cosmo-train", "--data", "data", "--network", "small.json", "--epochs", 1, "--global-batch", 4, "--output", "model")
         for name, words in (("npy", ("npy",)), ("mlperf", ("tfrecord",)), ("cosmoflow-all", ("tfrecord", "--dialect", "cosmoflow"))):

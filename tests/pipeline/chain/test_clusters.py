@@ -2,6 +2,7 @@
 smallest size; test_slurm.py runs them in a real Slurm."""
 
 import json
+import mmap
 import os
 import pathlib
 import re
@@ -71,6 +72,14 @@ class Scripts(DirectoryTest):
 
     def test_a_chain_whose_jobs_are_stopped(self):
         """The first and last task of the array stop, the last with the array's own number, and the training after each step."""
+        left = [pathlib.Path(f"/dev/shm/vader_segment.cosmo-test-{os.getpid()}.{number}") for number in range(3)]
+        for segment in left:
+            segment.write_bytes(bytes(4096))
+            self.addCleanup(segment.unlink, missing_ok=True)
+        for segment in left[:2]:
+            os.utime(segment, (0, 0))
+        used = mmap.mmap(os.open(left[1], os.O_RDWR), 0)
+        self.addCleanup(used.close)
         ids, calls = self.submit("stopped", {"cosmo-sim": [STOPPED, None, None, 137]}, train=self.TRAIN + " --time-limit 0",
                                  slurm="--partition=p --account=a", stage=self.root / "a disk", cores=4, train_nodes=3, train_ranks=4)
         self.assertEqual(list(ids), list(JOBS))
@@ -98,6 +107,7 @@ class Scripts(DirectoryTest):
             self.assertEqual(call["options"], {"--mpi": "pmix", "--kill-on-bad-exit": "1", "--cpus-per-task": "1"})
         empty = [call for call in self.called(calls, "srun", tool="true") if call["job"] == ids["train"]]
         self.assertEqual(len(empty), sum(range(len(trainings))))  # each run's steps have other numbers
+        self.assertEqual([segment.exists() for segment in left], [False, True, True])
         self.assertEqual([call["exit"] for call in self.called(calls, "end")], [0] * 6)
         self.assertEqual(list((self.root / "a disk").iterdir()), [])
         log = (self.root / f"stopped/logs/train-{ids['train']}.log").read_text()

@@ -299,6 +299,49 @@ class Siblings(OthersFiles):
         twice = gadget(self.root / "twice.hdf5", {1: {"Coordinates": positions, "Masses": np.full(N, 9.0)}}, {"MassTable": [0, MASS, 0, 0, 0, 0]})
         self.counted(twice, counts_of(positions), warns=[["MassTable, which is used"]])
 
+    def test_numbers_of_files_may_have_leading_zeros(self):
+        positions = moved_lattice()
+        for i, part in enumerate((positions[:N // 2], positions[N // 2:])):
+            gadget(self.root / f"padded/snap.{i:03}.hdf5", {1: {"Coordinates": part}},
+                   {"NumPart_Total": np.array([0, N, 0, 0, 0, 0], "u4"), "NumFilesPerSnapshot": 2, "MassTable": [0, MASS, 0, 0, 0, 0]})
+        for source in ("padded", "padded/snap.001.hdf5"):
+            self.counted(self.root / source, counts_of(positions))
+        os.remove(self.root / "padded/snap.001.hdf5")
+        self.refused(IO, ["snap.001.hdf5 is missing"], self.root / "padded")
+
+    def test_masses_may_be_whole_numbers(self):
+        positions = moved_lattice()
+        source = gadget(self.root / "whole-masses.hdf5", {1: {"Coordinates": positions, "Masses": np.full(N, 2, "i8")}})
+        self.counted(source, counts_of(positions), warns=[["all its particles"]])
+
+    def test_other_formats_are_named(self):
+        (self.root / "bigfile/Header").mkdir(parents=True)
+        (self.root / "bigfile/Header/attr-v2").write_text("BoxSize <f8 1 0000 #HUMANE [ 64 ]\n")
+        (self.root / "zarr").mkdir()
+        (self.root / "zarr/.zgroup").write_text("{}")
+        (self.root / "table.parquet").write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+        (self.root / "file.asdf").write_bytes(b"#ASDF 1.0.0\n")
+        for name, code, part in (("bigfile", IO, "Bigfile"), ("zarr", IO, "Zarr"), ("table.parquet", FORMAT, "Parquet"), ("file.asdf", FORMAT, "ASDF")):
+            self.refused(code, [part], self.root / name)
+
+    def test_a_table_with_decimal_commas_in_a_text(self):
+        folder = self.root / "commas"
+        for i in range(2):
+            gadget(folder / f"{i}.hdf5", {1: {"Coordinates": moved_lattice(i)}}, drop=("Omega0",))
+        (folder / "suite.txt").write_text("snapshot;Om;s8;seed\n0.hdf5;0,30;0,8;5\n1.hdf5;0,31;0,9;6\n")
+        suite = succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", folder / "suite.txt", "--output", self.root / "of-commas")
+        self.assertEqual((suite["parameters"]["low"], suite["parameters"]["high"]), ([0.3, 0.8], [0.31, 0.9]))
+
+    def test_parameters_in_another_form_are_refused_with_the_relation(self):
+        source = gadget(self.root / "forms/0.hdf5", {1: {"Coordinates": moved_lattice()}}, drop=("Omega0", "HubbleParam"))
+        for column, part in (("ombh2", "write omega_b, which is this density over h²"), ("H0", "write h, which is H0 over 100"),
+                             ("ln10As", "write sigma8"), ("Omega_c", "cold matter plus omega_b")):
+            table = source.with_name("suite.csv")
+            table.write_text(f"snapshot,{column}\n0.hdf5,1\n")
+            self.refused(FORMAT, [part], table)
+        table.write_text("snapshot,H0,h,omega_m\n0.hdf5,70,0.7,0.31\n")  # stated twice
+        succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", table, "--output", self.root / "twice")
+
     def test_a_table_whose_names_are_in_a_comment(self):
         folder = self.root / "table"
         for i in range(2):
