@@ -11,7 +11,6 @@
 #include "core/error.hpp"
 #include "core/universe/cosmology_attributes.hpp"
 #include "core/universe/snapshot.hpp"
-#include "core/version.hpp"
 
 namespace cosmo::histogram {
 
@@ -25,14 +24,7 @@ namespace {
 
 void write_header(File& file, const CountFileHeader& header) {
   file.set_attribute("schema", std::string(kCountSchema));
-  file.set_attribute("box", header.box_size);
-  file.set_attribute("voxel", header.grid().cell_size());
-  file.set_attribute("redshift", header.redshift);
-  file.set_attribute("seed", header.universe.seed);
-  core::write_cosmology(file, header.universe.cosmology);
-  file.set_attribute("particles", header.particles);
-  file.set_attribute("code_version", core::version());
-  core::write_line_of_sight(file, header.line_of_sight);
+  core::write_voxels_of(file, header, header.grid());
 }
 
 CountFileHeader read_header(const File& file, const Shape& shape, const std::string& path) {

@@ -66,6 +66,7 @@ ParticleSet initial_particles(const core::Communicator& comm, const Run& run) {
     add_local_non_gaussianity(delta, start.f_nl, start.primordial_alpha(cosmology, run.background));
   if (run.config.contents.power_spectrum && run.observers.initial)
     run.observers.initial(fourier::power_spectrum(delta), power);
+  if (run.config.contents.initial_field && run.observers.field) run.observers.field(delta);
   const auto n = static_cast<std::uint64_t>(run.lattice.cells_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
   move_half_a_cell(delta);

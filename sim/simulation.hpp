@@ -6,6 +6,7 @@
 
 #include "core/fourier/bispectrum.hpp"
 #include "core/fourier/correlation_function.hpp"
+#include "core/fourier/fourier_mesh.hpp"
 #include "core/fourier/power_spectrum.hpp"
 #include "core/grid.hpp"
 #include "core/parallel/communicator.hpp"
@@ -27,14 +28,19 @@ inline constexpr int kMethod = 3;
 struct Contents {
   bool momenta = false;         ///< most of them at one more force
   bool ids = false;             ///< names of particles that move between ranks
+  bool initial_field = false;   ///< the field before the first of them
   bool power_spectrum = false;  ///< also of the initial field
   bool correlation_function = false;
   bool bispectrum = false;
 
   /// What either has.
   Contents operator+(const Contents& other) const {
-    return {momenta || other.momenta, ids || other.ids, power_spectrum || other.power_spectrum,
-            correlation_function || other.correlation_function, bispectrum || other.bispectrum};
+    return {momenta || other.momenta,
+            ids || other.ids,
+            initial_field || other.initial_field,
+            power_spectrum || other.power_spectrum,
+            correlation_function || other.correlation_function,
+            bispectrum || other.bispectrum};
   }
   bool measures() const { return power_spectrum || correlation_function || bispectrum; }
 };
@@ -79,6 +85,9 @@ struct Output {
 struct Observers {
   /// Receives the initial field's spectrum at D1 = 1 and the one it was drawn from, if contents.power_spectrum.
   std::function<void(const fourier::PowerSpectrum&, const LinearPower&)> initial = {};
+  /// Receives the modes of the initial field at D1 = 1, on the lattice of the particles, if contents.initial_field. Its nodes
+  /// are at i L/N, and particles begin half-way between them.
+  std::function<void(const fourier::FourierMesh&)> field = {};
   std::function<void(const Step&)> step = {};      ///< called after each step
   std::function<void(const Output&)> output = {};  ///< called for each output, the earliest first
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/version.hpp"
 
 namespace cosmo::core {
 
@@ -51,6 +52,17 @@ void write_line_of_sight(hdf5::File& file, const LineOfSight& axis) {
 
 LineOfSight read_line_of_sight(const hdf5::File& file) {
   return file.has_attribute(kLineOfSightKey) ? file.text_attribute(kLineOfSightKey) : "";
+}
+
+void write_voxels_of(hdf5::File& file, const OutputHeader& header, const GridSpec& voxels) {
+  file.set_attribute("box", header.box_size);
+  file.set_attribute("voxel", voxels.cell_size());
+  file.set_attribute("redshift", header.redshift);
+  file.set_attribute("seed", header.universe.seed);
+  write_cosmology(file, header.universe.cosmology);
+  file.set_attribute("particles", header.particles);
+  file.set_attribute("code_version", version());
+  write_line_of_sight(file, header.line_of_sight);
 }
 
 }  // namespace cosmo::core

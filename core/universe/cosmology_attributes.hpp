@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/grid.hpp"
 #include "core/hdf5/hdf5.hpp"
 #include "core/universe/cosmology.hpp"
 #include "core/universe/universe.hpp"
@@ -29,5 +30,8 @@ Cosmology read_cosmology(const hdf5::File& file, const std::string& path);
 void write_line_of_sight(hdf5::File& file, const LineOfSight& axis);
 /// Whatever the file states: see check_line_of_sight().
 LineOfSight read_line_of_sight(const hdf5::File& file);
+
+/// What every output on voxels states: box, voxel, redshift, seed, parameters, particles, code_version, redshift_space.
+void write_voxels_of(hdf5::File& file, const OutputHeader& header, const GridSpec& voxels);
 
 }  // namespace cosmo::core

@@ -40,6 +40,7 @@ Json to_object(const SimulationRecord& record) {
     redshifts.push_back(output.redshift);
     outputs.push_back(
         {{"redshift", output.redshift}, {"counts", output.counts}, {"snapshot", output.snapshot}});
+    if (!output.velocity.empty()) outputs.back()["velocity"] = output.velocity;
   }
   Json object = {{"index", record.index},
                  {"seed", record.universe.seed},
@@ -58,9 +59,11 @@ SimulationRecord to_record(const Json& object, const std::string& source) {
   record.power_spectrum = find_file(files, kPowerSpectrumName);
   record.correlation_function = find_file(files, kCorrelationFunctionName);
   record.bispectrum = find_file(files, kBispectrumName);
+  record.initial = find_file(files, kInitialName);
   if (object.contains("outputs")) {
     for (const Json& output : object["outputs"])
-      record.outputs.push_back({output.at("redshift"), output.at("counts"), output.at("snapshot")});
+      record.outputs.push_back(
+          {output.at("redshift"), output.at("counts"), output.at("snapshot"), output.value("velocity", "")});
   } else {  // earlier manifests, where the names of the files have the redshift
     for (const double z : object.at("redshifts").get<std::vector<double>>())
       record.outputs.push_back({z, find_file(files, counts_name(z)), find_file(files, snapshot_name(z))});
@@ -153,7 +156,9 @@ std::vector<std::string> SimulationRecord::files() const {
   std::vector<std::string> paths;
   for (const SimulationOutput& output : outputs) paths.push_back(output.counts);
   for (const SimulationOutput& output : outputs) paths.push_back(output.snapshot);
-  for (const std::string& table : {power_spectrum, correlation_function, bispectrum}) paths.push_back(table);
+  for (const SimulationOutput& output : outputs) paths.push_back(output.velocity);
+  for (const std::string& file : {initial, power_spectrum, correlation_function, bispectrum})
+    paths.push_back(file);
   std::erase(paths, "");
   if (row) paths.resize(1);  // all are the pack
   return paths;
@@ -181,6 +186,7 @@ const std::string& SimulationRecord::counts(double redshift) const {
 
 std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }
 std::string snapshot_name(double redshift) { return fmt::format("snapshot_z{}.hdf5", redshift); }
+std::string velocity_name(double redshift) { return fmt::format("velocity_z{}.h5", redshift); }
 std::string pack_name(std::size_t pack) { return fmt::format("packs/pack-{:05}.h5", pack); }
 
 Json SimulationManifest::details() const {

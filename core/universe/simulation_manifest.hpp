@@ -20,6 +20,7 @@ struct SimulationOutput {
   double redshift;
   std::string counts;
   std::string snapshot;
+  std::string velocity = {};
 };
 
 /// One universe of a suite, and its files.
@@ -32,10 +33,11 @@ struct SimulationRecord {
   std::string bispectrum = {};            ///< the same of the bispectrum
   Facts settings = {};                    ///< facts on this universe that are not true of all of the suite
   std::optional<std::size_t> row = {};    ///< its place in its pack, if the suite has packs
+  std::string initial = {};               ///< path of its initial field, or empty
 
   /// Places its counts and its power spectrum in a pack of `size` universes.
   void pack(std::size_t size);
-  /// Every file of the universe: counts, snapshots, then the tables.
+  /// Every file of the universe: counts, snapshots, fields, then the tables.
   std::vector<std::string> files() const;
   /// The counts at a redshift. If the suite has none, throws Error{config} with how to make them.
   const std::string& counts(double redshift = 0) const;
@@ -45,6 +47,8 @@ struct SimulationRecord {
 /// decimal representation of the redshift.
 std::string counts_name(double redshift);
 std::string snapshot_name(double redshift);
+std::string velocity_name(double redshift);
+inline constexpr const char* kInitialName = "initial_z0.h5";  ///< linear, as of z = 0
 inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
 inline constexpr const char* kCorrelationFunctionName = "correlation_function.csv";
 inline constexpr const char* kBispectrumName = "bispectrum.csv";
@@ -56,7 +60,7 @@ struct SimulationManifest {
   Manifest base;
   ParameterSpace parameters;
   Length box_size;  ///< in its unit, the same for all universes
-  int grid;         ///< count voxels per side; 0 without counts
+  int grid;         ///< voxels per side of counts and fields; 0 without them
   std::vector<SimulationRecord> simulations;
   LineOfSight line_of_sight = {};
   Facts facts = {};            ///< what is known of all its universes; empty in manifests of earlier versions

@@ -33,6 +33,8 @@ class Maker {
 
   /// The initial field's spectrum at D1 = 1 and the one it was drawn from, if the product needs spectra.
   virtual void see_initial(const fourier::PowerSpectrum&, const LinearPower&) {}
+  /// The modes of the initial field at D1 = 1, on the particles' lattice, if the product needs it.
+  virtual void see_field(const fourier::FourierMesh&) {}
   /// Each output, the earliest first.
   virtual void see(const Output&) {}
   /// Called after the last output.

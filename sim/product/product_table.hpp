@@ -3,9 +3,11 @@
 #include <array>
 
 #include "sim/product/counts.hpp"
+#include "sim/product/initial.hpp"
 #include "sim/product/particles.hpp"
 #include "sim/product/product.hpp"
 #include "sim/product/tables.hpp"
+#include "sim/product/velocity.hpp"
 
 namespace cosmo::sim {
 
@@ -22,6 +24,17 @@ inline constexpr std::array kProducts = {
                              .key = "save_particles",
                              .old = true,
                              .needs = {.momenta = true, .ids = true}}),
+    made_by<InitialFieldMaker>(
+        {.name = "initial",
+         .meaning = "the linear density of z = 0 that it began with, at voxels' centres",
+         .key = "initial",
+         .on_voxels = true,
+         .needs = {.initial_field = true}}),
+    made_by<VelocityMaker>({.name = "velocity",
+                            .meaning = "momentum per voxel over a voxel's mean mass, km/s",
+                            .key = "velocity",
+                            .on_voxels = true,
+                            .needs = {.momenta = true}}),
     made_by<PowerSpectrumMaker>({.name = "power-spectrum",
                                  .meaning = "a table of P(k)",
                                  .key = "power_spectrum",

@@ -76,7 +76,7 @@ void Products::declare(core::Options& options) {
                           "is always written, unless no-power-spectrum is named",
                           core::meanings_in(kProducts)),
               save_names());
-  options.add("grid N", std::nullopt, "voxels per side of the counts [= particles / 2]");
+  options.add("grid N", std::nullopt, "voxels per side of counts and fields [= particles / 2]");
   options.begin_group("Universes");
   options.add(
       "pack N", std::nullopt,

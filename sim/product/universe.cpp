@@ -16,6 +16,9 @@ void make_universe(UniverseFiles& files, const SimulationConfig& config, const P
   observers.initial = [&](const auto& initial, const auto& linear) {
     for (const auto& maker : makers) maker->see_initial(initial, linear);
   };
+  observers.field = [&](const fourier::FourierMesh& delta) {
+    for (const auto& maker : makers) maker->see_field(delta);
+  };
   observers.step = watch.step;
   observers.output = [&](const Output& now) {
     for (const auto& maker : makers) maker->see(now);

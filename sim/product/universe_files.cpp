@@ -35,10 +35,10 @@ const core::SimulationOutput& UniverseFiles::paths_of(const Output& output) cons
   return *std::ranges::find(record_.outputs, output.redshift, &core::SimulationOutput::redshift);
 }
 
-core::OutputHeader UniverseFiles::header_of(const Output& output) const {
+core::OutputHeader UniverseFiles::header_at(double redshift) const {
   return {.universe = record_.universe,
           .box_size = voxels_.box_size,
-          .redshift = output.redshift,
+          .redshift = redshift,
           .particles = config_.particle_grid(record_.universe.cosmology).cells(),
           .line_of_sight = config_.outputs.line_of_sight};
 }

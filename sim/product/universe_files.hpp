@@ -38,7 +38,8 @@ class UniverseFiles {
   /// The paths of the files at the output's redshift.
   const core::SimulationOutput& paths_of(const Output& output) const;
   /// What these files state of the universe.
-  core::OutputHeader header_of(const Output& output) const;
+  core::OutputHeader header_of(const Output& output) const { return header_at(output.redshift); }
+  core::OutputHeader header_at(double redshift) const;
 
   /// publish()es a file of the universe.
   void add(const std::string& path, const std::function<void(const std::filesystem::path&)>& write);

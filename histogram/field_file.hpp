@@ -1,0 +1,44 @@
+#pragma once
+// initial_z0.h5, velocity_z0.h5: a field of one universe on voxels.
+//
+//   /initial    float32 (n, n, n), x slowest: the linear density contrast of z = 0 (D1 = 1) at the voxels' centres, without waves
+//               beyond the Nyquist wavenumbers of voxels and particles
+//   /velocity   float32 (3, n, n, n) [km/s]: momentum of the particles in a voxel over the mean mass of a voxel, (1 + δ) v along
+//               x, y and z; 0 where there is none. v is the peculiar velocity a dx/dt.
+//   attributes of the file
+//     schema            "cosmo.field/1"
+//     quantity          the name of the dataset
+//     box, voxel        side of the box and of a voxel [Mpc/h]
+//     redshift, seed, parameter_names, parameter_values, particles, code_version, redshift_space: as in a count file
+//                       (histogram/count_file.hpp); an initial field is in real space always
+//
+// Equal fields give equal bytes, whatever the number of ranks.
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/grid.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/universe/universe.hpp"
+
+namespace cosmo::histogram {
+
+inline constexpr std::string_view kFieldSchema = "cosmo.field/1";
+
+/// Data of a field file besides the field.
+struct FieldFileHeader : core::OutputHeader {
+  std::string quantity;
+  int cells_per_side = 0;  ///< voxels per side of the box
+  int components = 1;      ///< 1: a scalar (n, n, n); more: (components, n, n, n)
+
+  core::GridSpec grid() const { return {cells_per_side, box_size}; }
+};
+
+/// Writes all ranks' planes (components, planes, n, n) to one file; rank r has the planes core::slab_of(n, r, ranks). Collective
+/// over comm. Throws Error{numeric} unless all values are finite, Error{io} if writing fails.
+void write_field(const core::Communicator& comm, const std::filesystem::path& path,
+                 const FieldFileHeader& header, std::span<const float> values);
+
+}  // namespace cosmo::histogram
