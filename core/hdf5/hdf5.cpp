@@ -159,7 +159,8 @@ File File::open(const std::filesystem::path& path) {
   if (H5Fis_hdf5(path.c_str()) == 0) {
     const std::string kind = kind_of_file(path);
     fail(Fault::format, "{} is not an HDF5 file{}", path.string(),
-         kind.empty() ? std::string(": check its name, or restore it.") : fmt::format(" but {}.", kind));
+         kind.empty() ? std::string(" of any kind that is known: check its name, convert it, or restore it.")
+                      : fmt::format(" but {}.", kind));
   }
   const Handle access(access_properties(), H5Pclose);
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);

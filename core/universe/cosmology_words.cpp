@@ -22,8 +22,12 @@ constexpr auto kWords = std::to_array<Word>({{"omega_m", "omega_m"},
                                              {"omega_m", "Omega0"},
                                              {"omega_m", "OmegaMatter"},
                                              {"omega_m", "Omega_m0"},
+                                             {"omega_m", "Om0"},
+                                             {"omega_m", "Om_m"},
+                                             {"omega_m", "Ωm"},
                                              {"sigma8", "Sigma8"},
                                              {"sigma8", "s8"},
+                                             {"sigma8", "σ8"},
                                              {"n_s", "n_s"},
                                              {"n_s", "PrimordialIndex"},
                                              {"n_s", "n_spec"},
@@ -33,8 +37,12 @@ constexpr auto kWords = std::to_array<Word>({{"omega_m", "omega_m"},
                                              {"h", "HubbleParam"},
                                              {"h", "HubbleParameter"},
                                              {"h", "little_h"},
+                                             {"h", "hlittle"},
+                                             {"h", "h100"},
                                              {"omega_b", "omega_b"},
                                              {"omega_b", "Ob"},
+                                             {"omega_b", "Ob0"},
+                                             {"omega_b", "Ωb"},
                                              {"omega_b", "OmegaBaryon"},
                                              {"omega_b", "OmegaBaryons"},
                                              {"omega_b", "Omega_b0"},
@@ -59,8 +67,8 @@ std::string simplified_name(std::string_view name) {
 }
 
 std::string parameter_called(std::string_view word) {
-  if (word == "S8") return std::string(word);
   const std::string simplified = simplified_name(word);
+  if (simplified == "s8" && word.starts_with('S')) return std::string(word);
   const auto found =
       std::ranges::find_if(kWords, [&](const Word& row) { return simplified_name(row.word) == simplified; });
   return found == kWords.end() ? std::string(word) : found->parameter;
@@ -72,6 +80,8 @@ std::optional<OtherForm> other_form(std::string_view word) {
     return std::ranges::find(names, name) != names.end();
   };
   const char* matter = "the density of all matter, which is that of cold matter plus omega_b";
+  if (name == "s8" && word.starts_with('S'))
+    return OtherForm{"sigma8", "which is S8 over the root of omega_m / 0.3"};
   if (is_one_of({"h0", "hubble"})) return OtherForm{"h", "which is H0 over 100"};
   if (is_one_of({"ombh2", "obh2", "omegabh2", "wb", "littleomegab"}))
     return OtherForm{"omega_b", "which is this density over h²"};

@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "core/file/file_state.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
 #include "dataset/shard/shard_reader.hpp"
 
@@ -67,8 +66,8 @@ class SplitReader {
   SampleSpec spec_;
   Split split_;
   std::vector<std::filesystem::path> shards_;
-  std::vector<core::FileState> states_;  ///< the shards as they were when they were checked
-  std::vector<std::uint32_t> firsts_;    ///< (shards) number of each shard's first sample
+  std::vector<std::uint32_t> crc32_;   ///< checksums of the samples when the shards were checked
+  std::vector<std::uint32_t> firsts_;  ///< (shards) number of each shard's first sample
   std::vector<Sample> samples_;
   std::vector<StoredVoxels> stored_;  ///< (samples), or fewer if some are not plain
   std::vector<std::uint32_t>

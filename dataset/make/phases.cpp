@@ -1,7 +1,10 @@
 #include "dataset/make/phases.hpp"
 
 #include <algorithm>
+#include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "dataset/load/split_reader.hpp"
@@ -18,6 +21,34 @@ struct Member {
   Split split;
 };
 
+/// How the sketch of a universe is put together of those of its sub-volumes.
+struct SketchPlan {
+  explicit SketchPlan(const DatasetManifest& manifest)
+      : of_sample(histogram::sketch_side(manifest.spec.side())) {
+    for (const int candidate : {2, 4}) {
+      if (manifest.subvolumes == static_cast<std::uint32_t>(candidate * candidate * candidate) &&
+          of_sample % candidate == 0)
+        cuts = candidate;
+    }
+  }
+  int of_sample;  ///< cells per side
+  int cuts = 1;   ///< sub-volumes per side that are used: all, or the first of other numbers
+
+  std::size_t cells() const {
+    const auto n = static_cast<std::size_t>(of_sample);
+    return n * n * n;
+  }
+  /// Adds a sub-volume's cells, merged to its part of the universe's.
+  void add(std::span<const float> sample, std::size_t subvolume, std::span<float> universe) const {
+    const auto n = static_cast<std::size_t>(of_sample), c = static_cast<std::size_t>(cuts), part = n / c;
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      const std::size_t x = subvolume / (c * c) * part + i / (n * n) / c,
+                        y = subvolume / c % c * part + i / n % n / c, z = subvolume % c * part + i % n / c;
+      universe[(x * n + y) * n + z] += sample[i];
+    }
+  }
+};
+
 template <class T>
 std::vector<float> sketch_of(SplitReader& reader, std::uint32_t index) {
   std::vector<T> voxels(reader.spec().voxels());
@@ -27,22 +58,26 @@ std::vector<float> sketch_of(SplitReader& reader, std::uint32_t index) {
                                  static_cast<int>(side));
 }
 
-/// The first sub-volume of each simulation, and the sketches of this rank's share; those of other ranks are zeros.
+/// The sketches of the simulations of a split, from this rank's share of their unrolled samples.
 void read_split(const core::Communicator& comm, const std::filesystem::path& directory,
                 const DatasetManifest& manifest, Split split, std::vector<Member>& members,
                 std::vector<float>& sketches) {
   SplitReader reader(directory, manifest, split, comm.rank(), comm.size());
-  const auto cells = static_cast<std::size_t>(histogram::sketch_side(reader.spec().side()));
+  const SketchPlan plan(manifest);
+  std::map<std::uint32_t, std::size_t> member_of;
   for (std::uint32_t i = 0; i < reader.size(); ++i) {
     const Sample& sample = reader.sample(i);
-    if (sample.subvolume != 0 || sample.roll != 0) continue;
-    members.push_back({sample.simulation, sample.seed, split});
-    sketches.resize(members.size() * cells * cells * cells);
-    if (static_cast<int>(members.size() % static_cast<std::size_t>(comm.size())) != comm.rank()) continue;
+    if (sample.roll != 0 || (plan.cuts == 1 && sample.subvolume != 0)) continue;
+    const auto [place, fresh] = member_of.try_emplace(sample.simulation, members.size());
+    if (fresh) {
+      members.push_back({sample.simulation, sample.seed, split});
+      sketches.resize(members.size() * plan.cells());
+    }
+    if (static_cast<int>(i % static_cast<std::uint32_t>(comm.size())) != comm.rank()) continue;
     const std::vector<float> own = reader.spec().kind == VoxelKind::counts
                                        ? sketch_of<std::uint16_t>(reader, i)
                                        : sketch_of<float>(reader, i);
-    std::ranges::copy(own, sketches.end() - static_cast<std::ptrdiff_t>(own.size()));
+    plan.add(own, sample.subvolume, std::span(sketches).subspan(place->second * plan.cells(), plan.cells()));
   }
 }
 

@@ -23,8 +23,8 @@ struct DatasetPhases {
   std::string remark() const;
 };
 
-/// Compares the first channel of each simulation's first sub-volume, unrolled. Each rank reads a part. Collective. Throws as
-/// reading a dataset does.
+/// Compares the first channel of each simulation, unrolled: whole, or put together of 8 or 64 sub-volumes; of other numbers the
+/// first. Each rank reads a part. Collective. Throws as reading a dataset does.
 DatasetPhases compare_phases(const core::Communicator& comm, const core::Log& log,
                              const std::filesystem::path& directory, const DatasetManifest& manifest);
 

@@ -87,6 +87,9 @@ void GadgetSnapshot::add_file(const fs::path& path, const FileHeader& first, con
   if (header.parameters != first.parameters)
     remarks_.push_back(
         fmt::format("{} states other parameters than the first file, which count", path.filename().string()));
+  if (!reading.units_per_mpc_h && header.units_per_mpc_h != first.units_per_mpc_h)
+    remarks_.push_back(fmt::format("{} states another unit of length than the first file, which counts",
+                                   path.filename().string()));
   files_.push_back(path);
   for (std::size_t type = 0; type < header.here.size(); ++type) {
     if (header.here[type] == 0) continue;

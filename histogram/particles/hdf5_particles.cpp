@@ -69,7 +69,9 @@ void check_universe(const HeaderNames& names, const std::map<std::string, double
                     std::vector<std::string>& remarks) {
   constexpr double kRounding = 2e-3;
   const auto omega_m = parameters.find("omega_m");
-  const auto lambda = names.number("dark_energy", remarks), neutrinos = names.number("neutrinos", remarks);
+  const auto lambda = names.number("dark_energy", remarks);
+  auto neutrinos = names.number("neutrinos_today", remarks);
+  if (!neutrinos) neutrinos = names.number("neutrinos", remarks);  // SWIFT's at the time of the snapshot
   if (omega_m != parameters.end() && lambda && *lambda != 0 &&
       std::abs(omega_m->second + *lambda - 1) > kRounding)
     remarks.push_back(fmt::format(
@@ -127,6 +129,8 @@ Hdf5Particles::Hdf5Particles(const std::filesystem::path& path)
     header_.units_per_mpc_h = units_per_mpc(*plain) / h->second;
     if (const auto mass = names.number("plain_mass_g", remarks))
       header_.mass_unit = *mass / kMassUnit * h->second;
+  } else if (!plain) {  // as in binary files: the mass of Gadget's own unit
+    header_.mass_unit = names.number("mass_g", remarks).value_or(kMassUnit) / kMassUnit;
   }
   if (file_.has_attribute("schema") && file_.text_attribute("schema") == core::kSnapshotSchema)
     header_.seed = file_.integer_attribute("seed");
@@ -143,10 +147,7 @@ void Hdf5Particles::check_masses() {
   ensure(std::ranges::all_of(header_.masses, [](double mass) { return std::isfinite(mass) && mass >= 0; }),
          Fault::format, "{} has a MassTable of {}: correct it.", path_, fmt::join(header_.masses, ", "));
   for (std::size_t type = 0; type < header_.here.size(); ++type) {
-    const std::string group = fmt::format("PartType{}", type);
-    if (header_.masses[type] == 0 || header_.here[type] == 0 || !file_.has(group) ||
-        !file_.has(group + "/Masses"))
-      continue;
+    if (header_.masses[type] == 0 || header_.here[type] == 0 || masses_of(type).empty()) continue;
     std::vector<double> first(1);
     read_masses(type, 0, first);
     if (std::abs(first.front() - header_.masses[type]) > 1e-4 * header_.masses[type])
@@ -191,13 +192,22 @@ void Hdf5Particles::read_positions(std::size_t type, std::uint64_t first, std::s
   read_rows(type, first, positions);
 }
 
+/// The dataset of the masses of a type's particles, by the name that a code gives it; empty if there is none.
+std::string Hdf5Particles::masses_of(std::size_t type) const {
+  const std::string group = fmt::format("PartType{}", type);
+  if (!file_.has(group)) return "";
+  for (const char* name : {"Masses", "Mass", "Particle_Mass", "ParticleMass", "ParticleMasses"}) {
+    if (const std::string path = fmt::format("{}/{}", group, name); file_.has(path)) return path;
+  }
+  return "";
+}
+
 bool Hdf5Particles::has_masses(std::size_t type) const {
-  return header_.masses[type] == 0 && file_.has(fmt::format("PartType{}", type)) &&
-         file_.has(fmt::format("PartType{}/Masses", type));
+  return header_.masses[type] == 0 && !masses_of(type).empty();
 }
 
 void Hdf5Particles::read_masses(std::size_t type, std::uint64_t first, std::span<double> masses) const {
-  const core::hdf5::Dataset source = file_.dataset(fmt::format("PartType{}/Masses", type));
+  const core::hdf5::Dataset source = file_.dataset(masses_of(type));
   ensure(source.shape() == core::hdf5::Shape{header_.here[type]} && source.holds_numbers(), Fault::format,
          "{} has Masses of type {} that are not {} numbers: correct it.", path_, type, header_.here[type]);
   source.read({first}, {masses.size()}, masses);

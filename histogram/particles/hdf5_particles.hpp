@@ -34,6 +34,7 @@ class Hdf5Particles : public ParticleFile {
   template <class T>
   void read_rows(std::size_t type, std::uint64_t first, std::span<T> positions) const;
 
+  std::string masses_of(std::size_t type) const;
   void check_masses();
 
   std::string path_;

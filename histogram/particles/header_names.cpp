@@ -53,7 +53,7 @@ constexpr auto kWords = std::to_array<Word>({{"here", "NumPart_ThisFile"},
                                              {"dark_energy", "OmegaLambda"},
                                              {"dark_energy", "OmegaDE"},
                                              {"neutrinos", "OmegaNu"},
-                                             {"neutrinos", "OmegaNu0"}});
+                                             {"neutrinos_today", "OmegaNu0"}});
 
 /// Beginnings of words for quantities of a universe and its units, and those among them that are not needed.
 constexpr std::array<std::string_view, 5> kTelling = {"omega", "sigma", "hubble", "unitlength", "unitmass"};
@@ -107,7 +107,9 @@ std::optional<double> HeaderNames::number(const std::string& quantity,
            fmt::join(values, ", "));
     ensure(std::isfinite(values.front()), Fault::format, "{} has {} = {}: correct it.", path_, name,
            values.front());
-    const double stated = *factor_of(name, quantity) * values.front();
+    const double factor = *factor_of(name, quantity);
+    constexpr double kMostH = 2;  // an H0 below this is h
+    const double stated = (factor < 1 && values.front() < kMostH ? 1 : factor) * values.front();
     constexpr double kRounding = 1e-4;
     if (!value || (*value == 0 && stated != 0)) {  // a run writes 0 for what it does not use
       value = stated;

@@ -11,6 +11,7 @@
 #include "core/hdf5/hdf5.hpp"
 #include "histogram/particles/binary_particles.hpp"
 #include "histogram/particles/hdf5_particles.hpp"
+#include "histogram/particles/header_names.hpp"
 #include "histogram/particles/particle_file.hpp"
 
 namespace cosmo::histogram {
@@ -34,11 +35,12 @@ std::optional<Numbered> numbered(const fs::path& path) {
   return Numbered{parts[1], parts[2], parts[3]};
 }
 
-/// Whether a file is a sound one of HDF5 that has no header, such as counts or a catalogue.
+/// Whether a file is a sound one of HDF5 without particles of a snapshot, such as counts or a catalogue.
 bool is_other_hdf5(const fs::path& path) {
   if (path.extension() != ".hdf5" && path.extension() != ".h5") return false;
   try {
-    return !core::hdf5::File::open(path).has("Header");
+    const core::hdf5::File file = core::hdf5::File::open(path);
+    return !file.has("Header") || HeaderNames(file, path.string()).stating("here").empty();
   } catch (const core::Error&) {
     return false;  // what reads the snapshot will report it
   }

@@ -73,6 +73,8 @@ std::string cause_of(double ratio, const core::Cosmology& cosmology) {
   const double baryons = cosmology.omega_b / cosmology.omega_m;
   if (near(1 - baryons)) return "baryons, in particles of another type or other files, are missing";
   if (near(baryons)) return "only baryons are there";
+  if (ratio < 1e-3 || ratio > 1e3)
+    return "lengths or masses are in another unit than stated; see --length-unit";
   return fmt::format("{}, or omega_m is {:.4g}",
                      ratio < 1 ? "files or particles are missing" : "masses are too large",
                      ratio * cosmology.omega_m);

@@ -26,7 +26,8 @@ std::vector<std::string> names_of(const core::CsvTable& table, std::vector<std::
   const std::vector<std::string> names = table.names([&](const core::Cell& cell) {
     const std::string name = core::parameter_called(cell.text);
     if (std::ranges::count(known, name) > 0) return name;
-    if (core::near_name(cell.text, known)) core::ensure_column(cell, name, known);
+    if (!core::other_form(cell.text) && core::near_name(cell.text, known))
+      core::ensure_column(cell, name, known);
     if (!core::names_rows(cell.text)) others.push_back(cell);
     return std::string();
   });

@@ -12,6 +12,7 @@
 #include "dataset/shard/shard_format.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/particles/binary_particles.hpp"
 #include "histogram/snapshot/filled_share.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "infer/predict/predictor.hpp"
@@ -244,6 +245,7 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log&, const nn::M
 }  // namespace
 
 Held held_in(const fs::path& path) {
+  if (histogram::BinaryParticles::is_one(path)) return Held::particles;
   const auto file = core::hdf5::File::open(path);
   const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
   ensure(schema != dataset::kShardSchema, Fault::config,

@@ -26,7 +26,7 @@ namespace cosmo::infer {
 /// Where a universe is, and what its file does not state.
 struct UniverseSource {
   /// For counts, a counts file, or a directory with one for each redshift of the model (of a universe, or
-  /// from cosmo-prep histogram). For particles, a snapshot in Gadget's HDF5 layout: its file, one of its files, or
+  /// from cosmo-prep histogram). For particles, a snapshot in Gadget's HDF5 layout or binary formats: its file, one of its files, or
   /// their directory. For counts or a field, an .npy file of one universe or of many. For counts, a pack.
   std::filesystem::path path;
   std::optional<core::Length> box = {};   ///< side of the box of a universe in an .npy file

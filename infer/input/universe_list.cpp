@@ -9,6 +9,7 @@
 #include "core/file/text_file.hpp"
 #include "core/format/json.hpp"
 #include "core/universe/simulation_manifest.hpp"
+#include "histogram/particles/binary_particles.hpp"
 
 namespace cosmo::infer {
 
@@ -26,6 +27,10 @@ std::string stage_in(const fs::path& directory) {
   if (!fs::is_regular_file(path, error)) return "";
   const core::Json json = core::read_json(path);
   return json.is_object() && json.contains("stage") && json["stage"].is_string() ? json["stage"] : "";
+}
+
+bool is_binary_snapshot(const fs::path& path) {
+  return fs::is_regular_file(path) && histogram::BinaryParticles::is_one(path);
 }
 
 /// Lists universes, reading each suite's manifest once.
@@ -95,7 +100,7 @@ class Lister {
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
       const fs::path extension = entry.path().extension();
       if (extension == ".npy") arrays.push_back(entry.path());
-      others = others || extension == ".h5" || extension == ".hdf5";
+      others = others || extension == ".h5" || extension == ".hdf5" || is_binary_snapshot(entry.path());
       if (extension == ".h5") counts.push_back(entry.path());
     }
     ensure(
@@ -192,7 +197,7 @@ class Lister {
     for (const fs::path& file : counts) take(file);
     if (!counts.empty()) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.path().extension() == ".hdf5") take(entry.path());
+      if (entry.path().extension() == ".hdf5" || is_binary_snapshot(entry.path())) take(entry.path());
     }
   }
 

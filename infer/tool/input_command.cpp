@@ -236,7 +236,7 @@ void declare_input(core::Options& options) {
   options.add(
       "input FILE|DIR ...", std::nullopt,
       "universes to predict, which need no labels, as words or separated by commas: counts files, directories of "
-      "counts (of a universe, from cosmo-prep histogram), snapshots in Gadget's HDF5 layout (their file, "
+      "counts (of a universe, from cosmo-prep histogram), snapshots in Gadget's HDF5 layout or binary formats (their file, "
       "one of their files, their directory), .npy files of a universe (n, n, n), (C, n, n, n) or of many (N, n, n, n), "
       "(N, C, n, n, n), directories of such files, or the directory of a suite; for a model of fields .npy files; their "
       "parameters are printed, and written to universes.csv of --output if that is given");

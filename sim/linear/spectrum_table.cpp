@@ -137,7 +137,8 @@ void append_row(const TextFile& file, const TextLine& line, const TableColumn& c
          file.place(line), cells.size(), columns);
   const double h = plain_h.value_or(1), k = file.number(line, cells[0]) / h;
   ensure(k > 0 && (rows.ln_k.empty() || std::log(k) > rows.ln_k.back()), Fault::format,
-         "{} has k = {}: k must be positive and increase from row to row.", file.place(line), k);
+         "{} has k = {}: k must be positive, not its logarithm, and increase from row to row.",
+         file.place(line), k);
   double value = file.number(line, cells[column.index]);
   if (column.kind == Kind::transfer && sign == 0) sign = value < 0 ? -1 : 1;
   if (column.kind == Kind::transfer) value *= sign;

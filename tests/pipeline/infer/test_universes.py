@@ -9,6 +9,7 @@ import unittest
 import h5py
 import numpy as np
 
+import others_snapshots
 from synthetic import write_fields
 from toolkit import PipelineTest, contents, error_line, run, succeed
 
@@ -58,6 +59,18 @@ class Universes(PipelineTest):
 
     def ones(self, files):
         return [self.predict(file, "--box", 64)["parameters"] for file in files]
+
+    def test_binary_snapshots_are_predicted_as_those_in_hdf5(self):
+        """One file, one of two, and their directory; by counts of boxes of the size of a sample."""
+        positions = others_snapshots.moved_lattice()
+        masses = (0, others_snapshots.MASS, 0, 0, 0, 0)
+        hdf5 = others_snapshots.gadget(self.root / "hdf5/snap.hdf5", {1: {"Coordinates": positions}}, {"MassTable": masses})
+        half = len(positions) // 2
+        for number, part in enumerate((positions[:half], positions[half:])):
+            others_snapshots.binary(self.root / f"binary/snap.{number}", {1: part}, masses, files=2, totals=[0, len(positions), 0, 0, 0, 0])
+        expected = self.predict(hdf5)["parameters"]
+        for source in ("binary", "binary/snap.1"):
+            self.assertEqual(self.predict(self.root / source, "--length-unit", "Mpc/h")["parameters"], expected)
 
     def test_many_are_predicted_as_one_by_one(self):
         """The same bits, in files, as words or with commas, in an array, in a directory, on any number of ranks."""

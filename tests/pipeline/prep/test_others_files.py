@@ -309,6 +309,30 @@ class Siblings(OthersFiles):
         os.remove(self.root / "padded/snap.001.hdf5")
         self.refused(IO, ["snap.001.hdf5 is missing"], self.root / "padded")
 
+    def test_the_density_is_checked_without_stated_units(self):
+        positions = moved_lattice()
+        half = gadget(self.root / "no-units.hdf5", {1: {"Coordinates": positions}}, {"MassTable": [0, MASS / 2, 0, 0, 0, 0]}, {})
+        self.counted(half, counts_of(positions), "--length-unit", "Mpc/h", warns=[["0.5 times the matter"]])
+        whole = gadget(self.root / "no-units-whole.hdf5", {1: {"Coordinates": positions}}, {"MassTable": [0, MASS, 0, 0, 0, 0]}, {})
+        self.counted(whole, counts_of(positions), "--length-unit", "Mpc/h")
+        self.counted(whole, counts_of(positions), "--length-unit", "kpc/h", warns=[["1e9"]])
+
+    def test_masses_by_the_names_of_other_codes(self):
+        positions, masses = moved_lattice(), np.where(np.arange(N) % 2, 8.0, 1.0)
+        for name in ("Mass", "Particle_Mass"):
+            source = gadget(self.root / f"{name}.hdf5", {1: {"Coordinates": positions, name: masses}})
+            self.refused(CONFIG, ["1 to 8 units"], source)
+
+    def test_files_of_one_snapshot_in_different_units(self):
+        positions = moved_lattice()
+        for i, part in enumerate((positions[:N // 2], positions[N // 2:])):
+            gadget(self.root / f"units/snap.{i}.hdf5", {1: {"Coordinates": part}},
+                   {"NumPart_Total": np.array([0, N, 0, 0, 0, 0], "u4"), "NumFilesPerSnapshot": 2, "MassTable": [0, MASS, 0, 0, 0, 0]},
+                   {"UnitLength_in_cm": 3.085678e24 / 1000**i})
+            with h5py.File(self.root / f"units/fof_tab.{i}.hdf5", "w") as file:  # groups of halo finders are passed over
+                file.create_group("Header").attrs["Ngroups_ThisFile"] = 7
+        self.counted(self.root / "units", counts_of(positions), warns=[["another unit of length"]])
+
     def test_masses_may_be_whole_numbers(self):
         positions = moved_lattice()
         source = gadget(self.root / "whole-masses.hdf5", {1: {"Coordinates": positions, "Masses": np.full(N, 2, "i8")}})
@@ -334,13 +358,16 @@ class Siblings(OthersFiles):
 
     def test_parameters_in_another_form_are_refused_with_the_relation(self):
         source = gadget(self.root / "forms/0.hdf5", {1: {"Coordinates": moved_lattice()}}, drop=("Omega0", "HubbleParam"))
-        for column, part in (("ombh2", "write omega_b, which is this density over h²"), ("H0", "write h, which is H0 over 100"),
+        for column, part in (("S_8", "root of omega_m"), ("Omega_cdm", "cold matter plus omega_b"), ("ombh2", "write omega_b, which is this density over h²"), ("H0", "write h, which is H0 over 100"),
                              ("ln10As", "write sigma8"), ("Omega_c", "cold matter plus omega_b")):
             table = source.with_name("suite.csv")
             table.write_text(f"snapshot,{column}\n0.hdf5,1\n")
             self.refused(FORMAT, [part], table)
         table.write_text("snapshot,H0,h,omega_m\n0.hdf5,70,0.7,0.31\n")  # stated twice
         succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", table, "--output", self.root / "twice")
+        table.write_text("snapshot,Om0,σ8,h100\n0.hdf5,0.31,0.8,0.7\n")
+        summary = succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", table, "--output", self.root / "astropy")
+        self.assertEqual(summary["parameters_assumed"], ["n_s", "omega_b"])
 
     def test_a_table_whose_names_are_in_a_comment(self):
         folder = self.root / "table"

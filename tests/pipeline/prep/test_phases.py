@@ -3,6 +3,7 @@
 import json
 import unittest
 
+import h5py
 import numpy as np
 
 from others_snapshots import BOX, gadget
@@ -51,6 +52,28 @@ class Phases(DirectoryTest):
         warnings, manifest = self.count(self.snapshots("seeded", [2, 5], range(40, 52)), "seeded-counts")
         self.assertEqual(warnings, [])
         self.assertNotIn("seeds_assumed", manifest)
+
+    def test_opposite_phases_of_universes_that_are_cut(self):
+        """Six universes to train on, and the partners of two of them, as arrays without seeds."""
+        words = ["generate", "--particles", 64, "--grid", 32, "--box", 256, "--steps", 3, "--omega-m", "0.25:0.35"]
+        succeed("cosmo-sim", *words, "--simulations", 6, "--output", self.root / "own")
+        succeed("cosmo-sim", *words, "--simulations", 2, "--paired", "--output", self.root / "partners")
+        for cuts in (1, 2):
+            folder, rows = self.root / f"arrays-{cuts}", ["file,simulation,subvolume,split,omega_m"]
+            folder.mkdir()
+            for number in range(8):
+                suite, universe = ("own", number) if number < 6 else ("partners", number - 6)
+                with h5py.File(self.root / suite / f"sim-{universe:05}/counts_z0.h5") as file:
+                    counts = file["counts"][:]
+                side = 32 // cuts
+                for cut, (x, y, z) in enumerate(np.ndindex(cuts, cuts, cuts)):
+                    np.save(folder / f"{number}-{cut}.npy", counts[x * side:, y * side:, z * side:][:side, :side, :side])
+                    rows.append(f"{number}-{cut}.npy,{number},{cut},{'train' if number < 6 else ('test', 'validation')[number - 6]},{0.25 + 0.01 * number}")
+            (folder / "samples.csv").write_text("\n".join(rows) + "\n")
+            done = run("cosmo-prep", "import", "--format", "npy", "--input", folder, "--samples", folder / "samples.csv", "--box", 256 / cuts,
+                       "--output", self.root / f"imported-{cuts}")
+            self.assertEqual(done.returncode, CONFIG, done.stderr)
+            self.assertRegex(error_line(done, "cosmo-prep"), r"simulations 0 \(train\) and 6 \(test\), r = -0\.[5-9]\d, share their phases, and 1 pairs")
 
     def test_splits_that_share_phases_are_refused(self):
         self.count(self.snapshots("all", range(12)), "all-counts")
