@@ -9,6 +9,41 @@
 
 namespace cosmo::histogram {
 
+namespace {
+
+FieldFileHeader read_field_header(const core::hdf5::File& file, const core::hdf5::Shape& shape,
+                                  const std::string& path) {
+  constexpr hsize_t kLongestSide = 1 << 14, kMostComponents = 3;
+  const bool scalar = shape.size() == 3;
+  core::ensure((scalar || (shape.size() == 4 && shape[0] > 1 && shape[0] <= kMostComponents)) &&
+                   shape.back() > 0 && shape.back() <= kLongestSide &&
+                   shape[shape.size() - 2] == shape.back() && shape[shape.size() - 3] == shape.back(),
+               core::Fault::format, "{} has a field of shape ({}), which is not a cube: restore the file.", path,
+               fmt::join(shape, ", "));
+  FieldFileHeader header{{.universe = {file.integer_attribute("seed"), core::read_cosmology(file, path)},
+                          .box_size = file.number_attribute("box"),
+                          .redshift = file.number_attribute("redshift"),
+                          .particles = file.integer_attribute("particles"),
+                          .code_version = file.text_attribute("code_version"),
+                          .line_of_sight = core::read_line_of_sight(file)},
+                         file.text_attribute("quantity"),
+                         static_cast<int>(shape.back()),
+                         scalar ? 1 : static_cast<int>(shape[0])};
+  core::check(header, path);
+  return header;
+}
+
+std::string quantity_of(const core::hdf5::File& file, const std::string& path) {
+  const std::string schema = file.text_attribute("schema"), quantity = file.text_attribute("quantity");
+  core::ensure(schema == kFieldSchema, core::Fault::format, "{} has schema '{}': this version reads {}.",
+               path, schema, kFieldSchema);
+  core::ensure(quantity == "initial" || quantity == "velocity", core::Fault::format,
+               "{} has a field '{}': this version reads initial and velocity.", path, quantity);
+  return quantity;
+}
+
+}  // namespace
+
 void write_field(const core::Communicator& comm, const std::filesystem::path& path,
                  const FieldFileHeader& header, std::span<const float> values) {
   comm.agree([&] {
@@ -39,6 +74,25 @@ void write_field(const core::Communicator& comm, const std::filesystem::path& pa
   });
   field.reset();
   comm.agree([&] { file.close(); });
+}
+
+FieldFile::FieldFile(const std::filesystem::path& path)
+    : path_(path.string()),
+      file_(core::hdf5::File::open(path)),
+      field_(file_.dataset(quantity_of(file_, path_))),
+      header_(read_field_header(file_, field_.shape(), path_)) {
+  field_.require<float>(field_.shape());
+}
+
+void FieldFile::read_planes(int component, core::Slab planes, std::span<float> values) const {
+  const auto n = static_cast<hsize_t>(header_.cells_per_side), first = static_cast<hsize_t>(planes.first),
+             size = static_cast<hsize_t>(planes.size());
+  if (header_.components == 1)
+    field_.read({first, 0, 0}, {size, n, n}, values);
+  else
+    field_.read({static_cast<hsize_t>(component), first, 0, 0}, {1, size, n, n}, values);
+  core::ensure(core::all_finite(values), core::Fault::format,
+               "{} has a value that is not a finite number: run the simulation again with --force.", path_);
 }
 
 }  // namespace cosmo::histogram

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "core/grid.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "core/parallel/communicator.hpp"
 #include "core/universe/universe.hpp"
 
@@ -40,5 +41,23 @@ struct FieldFileHeader : core::OutputHeader {
 /// over comm. Throws Error{numeric} unless all values are finite, Error{io} if writing fails.
 void write_field(const core::Communicator& comm, const std::filesystem::path& path,
                  const FieldFileHeader& header, std::span<const float> values);
+
+/// A field file open for reading by this rank alone.
+class FieldFile {
+ public:
+  /// Throws Error{io} if the file is missing, Error{format} if it is not a field file of version 1.
+  explicit FieldFile(const std::filesystem::path& path);
+
+  const FieldFileHeader& header() const { return header_; }
+  /// Reads these planes of x of a component, (planes.size(), n, n). Throws Error{format} naming the file for a value that is not
+  /// finite.
+  void read_planes(int component, core::Slab planes, std::span<float> values) const;
+
+ private:
+  std::string path_;
+  core::hdf5::File file_;
+  core::hdf5::Dataset field_;
+  FieldFileHeader header_;
+};
 
 }  // namespace cosmo::histogram

@@ -59,7 +59,11 @@ std::optional<Beginning> beginning_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-bool BinaryParticles::is_one(const std::filesystem::path& path) { return beginning_of(path).has_value(); }
+bool BinaryParticles::is_one(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) &&
+         beginning_of(path).has_value();  // a pipe would block
+}
 
 BinaryParticles::BinaryParticles(const std::filesystem::path& path)
     : path_(path), size_(core::ensure_readable(path)) {

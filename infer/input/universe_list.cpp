@@ -29,10 +29,6 @@ std::string stage_in(const fs::path& directory) {
   return json.is_object() && json.contains("stage") && json["stage"].is_string() ? json["stage"] : "";
 }
 
-bool is_binary_snapshot(const fs::path& path) {
-  return fs::is_regular_file(path) && histogram::BinaryParticles::is_one(path);
-}
-
 /// Lists universes, reading each suite's manifest once.
 class Lister {
  public:
@@ -100,7 +96,8 @@ class Lister {
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
       const fs::path extension = entry.path().extension();
       if (extension == ".npy") arrays.push_back(entry.path());
-      others = others || extension == ".h5" || extension == ".hdf5" || is_binary_snapshot(entry.path());
+      others = others || extension == ".h5" || extension == ".hdf5" ||
+               histogram::BinaryParticles::is_one(entry.path());
       if (extension == ".h5") counts.push_back(entry.path());
     }
     ensure(
@@ -197,7 +194,8 @@ class Lister {
     for (const fs::path& file : counts) take(file);
     if (!counts.empty()) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.path().extension() == ".hdf5" || is_binary_snapshot(entry.path())) take(entry.path());
+      if (entry.path().extension() == ".hdf5" || histogram::BinaryParticles::is_one(entry.path()))
+        take(entry.path());
     }
   }
 

@@ -17,6 +17,7 @@ struct Finding {
   fourier::MassAssignment assignment;  ///< how they are assigned to the grid
   core::Json summary;
   std::string text;
+  std::string field = {};  ///< what the mesh holds if it is a field, and not particles: a name and its unit
 };
 
 /// A finding with what every file states of itself: its universe, box and redshift.

@@ -8,7 +8,9 @@
 #include "core/universe/snapshot.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/count_pack.hpp"
+#include "histogram/field_file.hpp"
 #include "sim/inspect/counts.hpp"
+#include "sim/inspect/field.hpp"
 #include "sim/inspect/picture.hpp"
 #include "sim/inspect/snapshot.hpp"
 #include "sim/inspect/spectrum.hpp"
@@ -21,7 +23,8 @@ using core::Fault;
 using fourier::FourierMesh;
 
 void declare_inspect(core::Options& options) {
-  options.add_positional("file", "snapshot_z0.hdf5, counts_z0.h5 or a pack written by cosmo-sim generate");
+  options.add_positional("file",
+                         "snapshot_z0.hdf5, counts_z0.h5, a field or a pack written by cosmo-sim generate");
   options.add("universe I", std::nullopt,
               "universe of a pack, by its number in the suite [the pack's first]");
   options.add("redshift Z", std::nullopt, "redshift of a pack's counts [its lowest]");
@@ -39,6 +42,11 @@ Finding read(const core::Communicator& comm, const std::string& schema, const st
              const ChosenCounts& chosen, bool recorded, std::optional<FourierMesh>& mesh) {
   if (schema == core::kSnapshotSchema) return read_snapshot(comm, path, recorded, mesh);
   if (schema == histogram::kPackSchema) return read_pack(comm, path, chosen, recorded, mesh);
+  if (schema == histogram::kFieldSchema) {
+    std::optional<histogram::FieldFile> field;
+    comm.agree([&] { field.emplace(path); });
+    return read_field(comm, *field, recorded, mesh);
+  }
   std::optional<histogram::CountFile> file;
   comm.agree([&] { file.emplace(path); });
   return read_counts(comm, *file, recorded, mesh);
@@ -73,9 +81,11 @@ void run_inspect(const core::Invocation& run) {
   run.comm.agree([&] {
     schema = core::hdf5::File::open(path).text_attribute("schema");
     ensure(schema == core::kSnapshotSchema || schema == histogram::kCountSchema ||
-               schema == histogram::kPackSchema,
-           Fault::format, "{} has schema '{}': inspect reads {}, {} and {}.", path, schema,
-           core::kSnapshotSchema, histogram::kCountSchema, histogram::kPackSchema);
+               schema == histogram::kPackSchema || schema == histogram::kFieldSchema,
+           Fault::format, "{} has schema '{}': inspect reads {}, {}, {} and {}.", path, schema,
+           core::kSnapshotSchema, histogram::kCountSchema, histogram::kPackSchema, histogram::kFieldSchema);
+    ensure(schema != histogram::kFieldSchema || !run.options.given("png"), Fault::usage,
+           "--png draws counts and snapshots, and {} is a field: leave it out.", path);
     ensure(schema == histogram::kPackSchema || (!chosen.universe && !chosen.redshift), Fault::usage,
            "--universe and --redshift choose in a pack, which {} is not: leave them out.", path);
   });

@@ -61,6 +61,8 @@ def targets():
         Target("pack of a suite", ("packed",), "packed/packs/pack-00000.h5", ("cosmo-prep", "shard", "--input", "packed", "--output", "out"), signed_in="packed"),
         Target("universes of packs", ("packed",), "packed/universes.csv", ("cosmo-prep", "shard", "--input", "packed", "--output", "out"), True,
                signed_in="packed"),
+        Target("field, inspected", (), "initial.h5", ("cosmo-sim", "inspect", "initial.h5")),
+        Target("vector field, inspected", (), "velocity.h5", ("cosmo-sim", "inspect", "velocity.h5")),
         Target("snapshot", (), "snapshot.hdf5", ("cosmo-sim", "inspect", "snapshot.hdf5")),
         Target("snapshot, counted", (), "snapshot.hdf5", ("cosmo-prep", "histogram", "--input", "snapshot.hdf5", "--grid", 8, "--output", "out")),
         Target("snapshot of Gadget-4", (), "gadget.hdf5",
@@ -132,6 +134,9 @@ class Workshop:
         snapshot, = at("particles").glob("sim-00000/*.hdf5")
         shutil.copy(snapshot, at("snapshot.hdf5"))
         shutil.copy(at("sim/sim-00000/counts_z0.h5"), at("counts.h5"))
+        run("cosmo-sim", "generate", "--particles", 8, "--box", 64, "--steps", 1, "--save", "initial,velocity", "--output", "fields")
+        for name in ("initial", "velocity"):
+            shutil.copy(at(f"fields/sim-00000/{name}_z0.h5"), at(f"{name}.h5"))
         shutil.copy(at("packed/packs/pack-00000.h5"), at("pack.h5"))
         path, = gadget.write_gadget4(at("foreign"), gadget.example_positions("f4"), 1)
         shutil.move(path, at("gadget.hdf5"))

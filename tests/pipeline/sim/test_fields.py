@@ -83,6 +83,24 @@ class Fields(DirectoryTest):
                 cross[axis] += (density * linear.conj())[np.ix_(*at)].sum()
         self.assertLess(abs(np.angle(cross)).max() * 32 / (2 * np.pi), 0.1)  # voxels
 
+    def test_inspect_reads_what_numpy_does(self):
+        with open(self.files / "power_spectrum.csv") as file:
+            rows = list(csv.DictReader(file))
+        for ranks in (1, 2):
+            found = succeed("cosmo-sim", "inspect", self.files / "initial_z0.h5", ranks=ranks)
+            initial, _ = field(self.files / "initial_z0.h5", "initial")
+            np.testing.assert_allclose([found["field"][0][name] for name in ("rms", "min", "max")], [initial.std(), initial.min(), initial.max()], rtol=1e-6)
+            self.assertIn("bytes as the manifest's sha256", found["checks"])
+            spectrum = found["power_spectrum"]
+            for i in range(VOXELS // 2 - 2):
+                self.assertAlmostEqual(spectrum["p"][i] / float(rows[i]["p_initial"]), 1, delta=1e-4)
+            velocity, _ = field(self.files / "velocity_z1.h5", "velocity")
+            found = succeed("cosmo-sim", "inspect", self.files / "velocity_z1.h5", ranks=ranks)
+            np.testing.assert_allclose([axis["rms"] for axis in found["field"]], np.sqrt((velocity**2).mean((1, 2, 3))), rtol=1e-6)
+        done = run("cosmo-sim", "inspect", self.files / "initial_z0.h5", "--png", self.root / "a.png")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is a field", error_line(done, "cosmo-sim"))
+
     def test_any_ranks_write_the_same_bytes(self):
         for ranks in (2, 3):
             output = self.root / f"ranks-{ranks}"
