@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/file/text_file.hpp"
 #include "core/universe/cosmology.hpp"
 #include "core/universe/cosmology_words.hpp"
 
@@ -61,6 +62,16 @@ constexpr std::array<std::string_view, 12> kUnneeded = {
     "omegak",   "omegalambda", "omegade",   "omegar", "omegaradiation", "omegag",
     "omegacdm", "omegaur",     "omegadcdm", "hubble", "hubbletime",     "omegal"};
 
+/// The number that a text attribute holds; nothing for other texts, and for what is no text.
+std::vector<double> number_in_text(const core::hdf5::File& file, const std::string& name) {
+  try {
+    const auto value = core::number_in(core::trimmed(file.text_attribute(name)));
+    return value ? std::vector<double>{*value} : std::vector<double>{};
+  } catch (const core::Error&) {
+    return {};
+  }
+}
+
 /// The factor from an attribute's value to a quantity; nothing if it does not state that.
 std::optional<double> factor_of(std::string_view attribute, const std::string& quantity) {
   const std::string_view name = attribute.substr(attribute.rfind('/') + 1);
@@ -97,16 +108,17 @@ std::optional<double> HeaderNames::number(const std::string& quantity,
   std::optional<double> value;
   std::string from;
   for (const std::string& name : stating(quantity)) {
-    if (!file_.holds_numbers(name)) {
+    const std::vector<double> values =
+        file_.holds_numbers(name) ? file_.numbers_attribute(name) : number_in_text(file_, name);
+    if (values.empty()) {
       remarks.push_back(fmt::format("{} is not a number", name));
       continue;
     }
-    const std::vector<double> values = file_.numbers_attribute(name);
+    ensure(std::ranges::all_of(values, [](double of) { return std::isfinite(of); }), Fault::format,
+           "{} has {} = {}, which is not a finite number: correct it.", path_, name, fmt::join(values, ", "));
     ensure(std::ranges::all_of(values, [&](double of) { return of == values.front(); }), Fault::format,
            "{} has {} = {}, where one number is needed (boxes are cubes): give such a snapshot.", path_, name,
            fmt::join(values, ", "));
-    ensure(std::isfinite(values.front()), Fault::format, "{} has {} = {}: correct it.", path_, name,
-           values.front());
     const double factor = *factor_of(name, quantity);
     constexpr double kMostH = 2;  // an H0 below this is h
     const double stated = (factor < 1 && values.front() < kMostH ? 1 : factor) * values.front();
@@ -136,7 +148,9 @@ std::vector<std::string> HeaderNames::not_understood() const {
   std::vector<std::string> left;
   for (const std::string& name : names_) {
     const std::string short_name = name.substr(name.rfind('/') + 1), word = core::simplified_name(short_name);
-    const bool telling = std::ranges::any_of(kTelling, [&](auto of) { return word.starts_with(of); }),
+    const auto form = core::other_form(short_name);
+    const bool telling = (form && stating(form->parameter).empty()) ||
+                         std::ranges::any_of(kTelling, [&](auto of) { return word.starts_with(of); }),
                known = core::find_cosmology_parameter(core::parameter_called(short_name)) != nullptr ||
                        std::ranges::any_of(
                            kWords, [&](const Word&row) { return core::simplified_name(row.word) == word; }),

@@ -58,6 +58,15 @@ class Headers(OthersFiles):
             self.counted(gadget(self.root / f"number-{i}.hdf5", {1: {"Coordinates": positions}}, header), counts_of(positions))
         source = gadget(self.root / "text.hdf5", {1: {"Coordinates": positions}}, {"NumPart_ThisFile": "many"})
         self.refused(FORMAT, [source, "NumPart_ThisFile", "another type than number"], source)
+        for name, value, expected in (("BoxSize", "64.0", None), ("Redshift", np.nan, "not a finite number"), ("BoxSize", "wide", "does not state the size")):
+            source = gadget(self.root / f"texts-{name}-{value}.hdf5", {1: {"Coordinates": positions}}, {name: value})
+            if expected:
+                self.refused(FORMAT, [expected], source)
+            else:
+                self.counted(source, counts_of(positions))
+        source = gadget(self.root / "amplitude.hdf5", {1: {"Coordinates": positions}}, {"A_s": 2.1e-9})
+        self.counted(source, counts_of(positions), warns=[["A_s is not understood"]])
+        self.counted(gadget(self.root / "both.hdf5", {1: {"Coordinates": positions}}, {"A_s": 2.1e-9, "sigma_8": 0.8}), counts_of(positions))
         source = gadget(self.root / "half.hdf5", {1: {"Coordinates": positions}}, {"NumFilesPerSnapshot": 1.5})
         self.refused(FORMAT, [source, "1.5", "whole number"], source)
 
