@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, 12> kUnneeded = {
     "omegak",   "omegalambda", "omegade",   "omegar", "omegaradiation", "omegag",
     "omegacdm", "omegaur",     "omegadcdm", "hubble", "hubbletime",     "omegal"};
 
-/// The number that a text attribute holds; nothing for other texts, and for what is no text.
+/// The number that a text attribute holds; nothing for other texts, and for what is not a text.
 std::vector<double> number_in_text(const core::hdf5::File& file, const std::string& name) {
   try {
     const auto value = core::number_in(core::trimmed(file.text_attribute(name)));
