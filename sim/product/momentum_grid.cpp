@@ -30,7 +30,6 @@ std::uint64_t MomentumGrid::memory_bytes(const core::GridSpec& spec, int ranks) 
 
 MomentumGrid::MomentumGrid(const core::Communicator& comm, const core::GridSpec& spec)
     : comm_(comm),
-      spec_(spec),
       slab_(core::slab_of(spec.cells_per_side, comm.rank(), comm.size())),
       first_cell_(static_cast<std::uint32_t>(static_cast<std::size_t>(slab_.first) * cells_of_plane(spec))),
       cell_of_(spec),

@@ -40,7 +40,6 @@ class MomentumGrid {
   void add(std::uint32_t cell, const std::array<std::int64_t, 3>& momentum);
 
   const core::Communicator& comm_;
-  core::GridSpec spec_;
   core::Slab slab_;
   std::uint32_t first_cell_;  ///< modulo 2^32, as CellFinder's
   histogram::CellFinder cell_of_;
