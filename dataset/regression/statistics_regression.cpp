@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/error.hpp"
 #include "dataset/measure/phases.hpp"
 
 namespace cosmo::dataset {
@@ -81,6 +82,17 @@ void StatisticsRegression::write(core::hdf5::File& file) const { regression_.wri
 
 StatisticsRegression StatisticsRegression::read(const core::hdf5::File& file, std::size_t parameters) {
   return StatisticsRegression(Regression::read(file, kGroup, static_cast<Index>(parameters)));
+}
+
+StatisticsRegression StatisticsRegression::read(const std::filesystem::path& model,
+                                                const core::Manifest& manifest, const char* name,
+                                                std::size_t parameters) {
+  const core::FileRecord* record = manifest.find(name);
+  core::ensure(record != nullptr, core::Fault::format,
+               "{} has a network with a baseline, and no {}: train again.", model.string(), name);
+  return core::read_checked(model, *record, [&](const std::filesystem::path& path) {
+    return read(core::hdf5::File::open(path), parameters);
+  });
 }
 
 }  // namespace cosmo::dataset

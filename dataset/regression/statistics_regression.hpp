@@ -2,12 +2,14 @@
 // Labels of samples from their summary statistics: the best prediction without a network, and what a hybrid's
 // network is mixed with.
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/hdf5/hdf5.hpp"
+#include "core/output/manifest.hpp"
 #include "dataset/regression/regression.hpp"
 #include "dataset/regression/sample_statistics.hpp"
 
@@ -50,6 +52,10 @@ class StatisticsRegression {
   void write(core::hdf5::File& file) const;
   /// Throws Error{format} if the file does not hold a regression of `parameters` parameters.
   static StatisticsRegression read(const core::hdf5::File& file, std::size_t parameters);
+  /// The one in the file `name` of a model whose network has a baseline. Throws as core::read_checked() and the above do, and
+  /// Error{format} if the model's manifest does not list the file.
+  static StatisticsRegression read(const std::filesystem::path& model, const core::Manifest& manifest,
+                                   const char* name, std::size_t parameters);
 
  private:
   Regression regression_;

@@ -95,7 +95,10 @@ class Lister {
     bool others = false;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
       const fs::path extension = entry.path().extension();
-      if (extension == ".npy") arrays.push_back(entry.path());
+      if (extension == ".npy") {
+        arrays.push_back(entry.path());
+        continue;
+      }
       others = others || extension == ".h5" || extension == ".hdf5" ||
                histogram::BinaryParticles::is_one(entry.path());
       if (extension == ".h5") counts.push_back(entry.path());

@@ -22,14 +22,9 @@ Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn
                (directory / nn::kPosteriorFile).string(), features, own);
   nn::read_weights(directory, model_, network_);
   if (model_.network.baseline.empty()) return;
-  const core::FileRecord* record = model_.base.find(nn::kBaselineFile);
-  core::ensure(record != nullptr, core::Fault::format,
-               "{} has a network with a baseline, and no {}: train again.", directory.string(),
-               nn::kBaselineFile);
   regression_file_ = directory / nn::kBaselineFile;
-  regression_ = core::read_checked(directory, *record, [&](const std::filesystem::path& path) {
-    return dataset::StatisticsRegression::read(core::hdf5::File::open(path), model_.parameters.size());
-  });
+  regression_ = dataset::StatisticsRegression::read(directory, model_.base, nn::kBaselineFile,
+                                                    model_.parameters.size());
 }
 
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {

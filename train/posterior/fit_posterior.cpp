@@ -43,12 +43,8 @@ std::vector<double> held_out_labels(const core::Communicator& comm, const core::
 /// The labels of a model's regression for samples that it has not learned from. Throws as reading does.
 std::vector<double> regression_labels(const ModelToFit& of, const dataset::StatisticsTable& table) {
   const auto& [directory, model] = of;
-  const core::FileRecord* record = model.base.find(nn::kBaselineFile);
-  ensure(record != nullptr, Fault::format, "{} has a network with a baseline, and no {}: train again.",
-         directory.string(), nn::kBaselineFile);
-  const auto regression = core::read_checked(directory, *record, [&](const std::filesystem::path& path) {
-    return dataset::StatisticsRegression::read(core::hdf5::File::open(path), model.parameters.size());
-  });
+  const auto regression =
+      dataset::StatisticsRegression::read(directory, model.base, nn::kBaselineFile, model.parameters.size());
   const std::vector<float> labels = regression.predict(table);
   return {labels.begin(), labels.end()};
 }
