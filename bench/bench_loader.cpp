@@ -36,15 +36,14 @@ dataset::DatasetManifest write_shard(const fs::path& directory, const Settings& 
                                      dataset::Compression compression) {
   dataset::DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m"}, {0}, {1}},
-                   .shape = {settings.side, settings.side, settings.side},
+                   .input = {dataset::VoxelKind::counts, {settings.side, settings.side, settings.side}, {0}},
                    .box_size = core::Length(256),
-                   .redshifts = {0},
                    .mean_count = 1,
                    .input_id = "sha256:0"};
   fs::create_directories(directory / "train");
   const std::string path = dataset::shard_path(dataset::Split::train, 0);
   dataset::ShardWriter writer(directory / path, manifest.spec, settings.samples, compression);
-  std::vector<std::uint16_t> counts(manifest.spec.voxels());
+  std::vector<std::uint16_t> counts(manifest.spec.input.voxels());
   const core::RandomStream stream(1, core::Purpose::gaussian_field);
   dataset::SplitRecord& train = manifest.splits[0];
   for (std::uint32_t i = 0; i < settings.samples; ++i) {

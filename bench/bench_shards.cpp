@@ -56,9 +56,8 @@ std::vector<std::uint16_t> some_counts(std::uint64_t seed, std::size_t size) {
 
 dataset::SampleSpec spec(int side) {
   return {.parameters = {{"omega_m"}, {0}, {1}},
-          .shape = {side, side, side},
+          .input = {dataset::VoxelKind::counts, {side, side, side}, {0}},
           .box_size = core::Length(256),
-          .redshifts = {0},
           .mean_count = 1,
           .input_id = "sha256:0"};
 }

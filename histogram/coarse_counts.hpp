@@ -5,6 +5,7 @@
 #include <span>
 
 #include "histogram/count_file.hpp"
+#include "histogram/field_file.hpp"
 
 namespace cosmo::histogram {
 
@@ -14,5 +15,8 @@ namespace cosmo::histogram {
 /// planes of the file in memory. Throws Error{numeric} naming the file for a sum above 65535.
 void read_coarse(const CountFile& file, int factor, const std::array<int, 3>& origin, int cells,
                  std::span<std::uint16_t> counts);
+/// The same of a scalar field, with means over `factor`³ voxels.
+void read_coarse(const FieldFile& file, int factor, const std::array<int, 3>& origin, int cells,
+                 std::span<float> values);
 
 }  // namespace cosmo::histogram

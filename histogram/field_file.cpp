@@ -18,8 +18,8 @@ FieldFileHeader read_field_header(const core::hdf5::File& file, const core::hdf5
   core::ensure((scalar || (shape.size() == 4 && shape[0] > 1 && shape[0] <= kMostComponents)) &&
                    shape.back() > 0 && shape.back() <= kLongestSide &&
                    shape[shape.size() - 2] == shape.back() && shape[shape.size() - 3] == shape.back(),
-               core::Fault::format, "{} has a field of shape ({}), which is not a cube: restore the file.", path,
-               fmt::join(shape, ", "));
+               core::Fault::format, "{} has a field of shape ({}), which is not a cube: restore the file.",
+               path, fmt::join(shape, ", "));
   FieldFileHeader header{{.universe = {file.integer_attribute("seed"), core::read_cosmology(file, path)},
                           .box_size = file.number_attribute("box"),
                           .redshift = file.number_attribute("redshift"),

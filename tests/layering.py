@@ -13,7 +13,7 @@ FOLDERS = {
     "core": ["cpu", "", "machine", "file", "parallel", "format", "hdf5", "output", "run", "universe", "picture", "fourier"],
     "sim": ["linear", "gravity", "nbody", "suite", "plan", "", "product", "inspect", "tool"],
     "histogram": ["", "particles", "phases", "snapshot"],
-    "dataset": ["shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
+    "dataset": ["quantity", "shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
     "nn": ["posterior", "density", "density/fit", "", "output", "kernel", "tensor", "cut", "build", "layer", "network", "zoo", "model"],
     "train": ["log", "optimizer", "gradient", "evaluate", "state", "prepare", "plan", "posterior", "loop", "benchmark", "tool"],
     "infer": ["predict", "doubt", "input", "evaluate", "baseline", "onnx", "report/figure", "report/page", "report", "compare", "tool"],

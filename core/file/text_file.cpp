@@ -22,9 +22,10 @@ constexpr std::string_view kSpace = " \t\r\f\v";
 
 TextFile::TextFile(const std::filesystem::path& path)
     : path_(path.string()), text_(read_text(path, kMostBytes)) {
+  const char line_end = text_.find('\n') == std::string::npos ? '\r' : '\n';
   std::size_t first = text_.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   for (std::size_t number = 1; first < text_.size(); ++number) {
-    const std::size_t end = std::min(text_.find('\n', first), text_.size());
+    const std::size_t end = std::min(text_.find(line_end, first), text_.size());
     const TextLine line{number, trimmed(std::string_view(text_).substr(first, end - first))};
     ensure(end - first <= kLongestLine, Fault::format, "{} is longer than {} KiB: give a text table.",
            place(line), kLongestLine >> 10);
@@ -55,7 +56,8 @@ std::optional<double> number_in(std::string_view text) {
   const std::size_t sign = plain.find_first_of("+-", 1);
   if (sign != std::string::npos && plain.size() == sign + 4 && plain[sign - 1] >= '0' &&
       plain[sign - 1] <= '9')
-    plain.insert(plain.begin() + static_cast<std::ptrdiff_t>(sign), 'e');  // an exponent of three digits leaves no place for its letter
+    plain.insert(plain.begin() + static_cast<std::ptrdiff_t>(sign),
+                 'e');  // an exponent of three digits leaves no place for its letter
   else if (sign != std::string::npos && plain[sign] == '+')
     plain.erase(sign, 1);  // not taken by std::from_chars in older libraries
   double value = 0;

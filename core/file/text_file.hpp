@@ -17,7 +17,7 @@ struct TextLine {
 };
 
 /// A text file that a user wrote, read whole. Messages about it name the file and the line. A UTF-8 byte
-/// order mark is not part of its lines.
+/// order mark is not part of its lines, which end as those of Unix, Windows or old Macs.
 class TextFile {
  public:
   /// Throws Error{io} if it cannot be read, Error{format} if it is larger than 256 MiB, has a line of more

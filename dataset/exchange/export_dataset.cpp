@@ -27,7 +27,7 @@ std::string sample_path(const std::string& shard, std::size_t row, const Exchang
 class SharedShard {
  public:
   SharedShard(const std::filesystem::path& path, const SampleSpec& spec) : path_(path), reader_(path, spec) {
-    for (std::size_t row = 0; row < reader_.size(); ++row) stored_.push_back(reader_.stored(row));
+    for (std::size_t row = 0; row < reader_.size(); ++row) stored_.push_back(reader_.tensor().stored(row));
   }
   const ShardReader& reader() const { return reader_; }
 
@@ -37,7 +37,7 @@ class SharedShard {
       return check_voxels(path_, row, stored_[row]->crc32, chunks.read(path_, stored_[row]->chunk, voxels));
     }
     const std::lock_guard lock(mutex_);
-    reader_.read(row, voxels);
+    reader_.tensor().read(row, voxels);
   }
 
  private:
@@ -66,7 +66,7 @@ class Exporter {
     std::vector<std::size_t> missing;
     for (std::size_t row = 0; row < shard.reader().size(); ++row) {
       const std::string file = sample_path(path, row, format_);
-      lines += sample_table_line(file, split, path, shard.reader().sample(row), shard.reader().crc32(row));
+      lines += sample_table_line(file, split, path, shard.reader().sample(row), shard.reader().tensor().crc32(row));
       if (!there_.contains(file)) missing.push_back(row);
     }
     // Creates the folder. Leftovers of a killed run are overwritten.
@@ -92,12 +92,12 @@ class Exporter {
 
   core::FileRecord export_sample(SharedShard& shard, const std::string& path, std::size_t row,
                                  Thread& thread) {
-    thread.voxels.resize(spec_.bytes());
+    thread.voxels.resize(spec_.input.bytes());
     shard.read(row, thread.chunks, thread.voxels);
     const std::string file = sample_path(path, row, format_);
     core::write_bytes(output_.part_path(file),
-                      format_.encode({spec_.kind, thread.voxels, spec_.shape,
-                                      shard.reader().sample(row).parameters, shard.reader().target(row)}));
+                      format_.encode({spec_.input.kind, thread.voxels, spec_.input.shape,
+                                      shard.reader().sample(row).parameters, shard.reader().labels(row)}));
     return output_.seal(file);
   }
 
@@ -150,7 +150,7 @@ core::Request export_request(const std::filesystem::path& directory, const Datas
 
 double export_bytes(const DatasetManifest& dataset, const ExchangeFormat& format) {
   return static_cast<double>(dataset.samples()) *
-         static_cast<double>(voxel_bytes(format, dataset.spec.kind) * dataset.spec.voxels());
+         static_cast<double>(voxel_bytes(format, dataset.spec.input.kind) * dataset.spec.input.voxels());
 }
 
 void export_dataset(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,

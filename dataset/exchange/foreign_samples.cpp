@@ -206,11 +206,12 @@ void add_statistics(DatasetManifest& manifest, const SampleTable& table, const S
     sums.add(found.scans[r].voxels.counts);
     if (training.contains(r)) manifest.field.add(found.scans[r].voxels.field);
   }
-  if (manifest.spec.kind == VoxelKind::field) {
+  if (manifest.spec.input.kind == VoxelKind::field) {
     manifest.channels = channels_of(table, found, training);
     return;
   }
-  const double voxels = static_cast<double>(found.scans.size()) * static_cast<double>(manifest.spec.voxels());
+  const double voxels =
+      static_cast<double>(found.scans.size()) * static_cast<double>(manifest.spec.input.voxels());
   manifest.spec.mean_count = static_cast<double>(sums.particles) / voxels;
   manifest.statistics = {sums.max_count, sums.particles, sums.particles};
   ensure(sums.particles > 0, Fault::format, "There is no particle in any sample: import other files.");
@@ -226,12 +227,12 @@ SampleSpec spec_of(const ForeignSettings& settings, const SampleTable& table, co
   }
   SampleSpec spec;
   spec.parameters = space;
-  spec.shape = {side, side, side};
-  if (channels > 1) spec.shape.insert(spec.shape.begin(), channels);
+  spec.input.shape = {side, side, side};
+  if (channels > 1) spec.input.shape.insert(spec.input.shape.begin(), channels);
   spec.box_size = settings.box_size;
-  spec.redshifts = settings.redshifts;
+  spec.input.redshifts = settings.redshifts;
   spec.line_of_sight = settings.line_of_sight;
-  spec.kind = settings.kind;
+  spec.input.kind = settings.kind;
   return spec;
 }
 

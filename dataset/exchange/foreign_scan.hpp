@@ -12,7 +12,7 @@
 #include "dataset/exchange/foreign_samples.hpp"
 #include "dataset/exchange/sample_table.hpp"
 #include "dataset/shard/channel_record.hpp"
-#include "dataset/shard/voxel_statistics.hpp"
+#include "dataset/quantity/voxel_statistics.hpp"
 
 namespace cosmo::dataset {
 

@@ -41,10 +41,10 @@ std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& f
   const SampleSpec& spec = source.dataset.spec;
   ForeignSample sample =
       core::read_checked(source.directory, *record, [&](const std::filesystem::path& path) {
-        return format.decode({path, {}, spec.channels(), spec.kind});
+        return format.decode({path, {}, spec.input.channels(), spec.input.kind});
       });
   const bool same =
-      sample.shape == spec.shape && core::crc32(sample.voxels) == row.crc32 &&
+      sample.shape == spec.input.shape && core::crc32(sample.voxels) == row.crc32 &&
       (sample.labels.empty() || sample.labels == labels_in(format, spec.parameters, row.parameters));
   ensure(same, Fault::format, "{} holds another sample than its line of {} lists: restore it.",
          (source.directory / row.file).string(), kSampleTableName);

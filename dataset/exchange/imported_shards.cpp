@@ -18,7 +18,8 @@ void write_shard(const std::filesystem::path& path, const SampleSpec& spec, Comp
   core::in_threads(
       shard.samples.size(), [&](std::size_t i, std::size_t thread) { voxels[thread] = shard.read(i); },
       [&](std::size_t i, std::size_t thread) {
-        with_voxels(spec.kind, voxels[thread], [&](auto values) { writer.append(shard.samples[i], values); });
+        with_voxels(spec.input.kind, voxels[thread],
+                    [&](auto values) { writer.append(shard.samples[i], values); });
       });
   std::move(writer).finish();
 }

@@ -60,10 +60,10 @@ DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, con
           [this](std::size_t item, int thread) { make(item, readers_[static_cast<std::size_t>(thread)]); },
           !groups.empty()) {
   const SampleSpec& spec = reader.spec();
-  ensure(transform.kind == spec.kind, Fault::config,
+  ensure(transform.kind == spec.input.kind, Fault::config,
          "The model reads {} and the dataset holds {}: give the kind of data it was trained on.",
-         spec.kind == VoxelKind::counts ? "fields" : "counts",
-         spec.kind == VoxelKind::counts ? "counts" : "fields");
+         spec.input.kind == VoxelKind::counts ? "fields" : "counts",
+         spec.input.kind == VoxelKind::counts ? "counts" : "fields");
   readers_.resize(static_cast<std::size_t>(std::max(1, config_.readers)));
 }
 
@@ -80,8 +80,8 @@ void DataLoader::allocate() {
       reader.slabs.emplace(spec, *config_.share, turns(), config_.roll,
                            groups_.empty() ? nullptr : &groups_[r]);
     } else {
-      reader.voxels = core::Buffer<std::byte>(spec.bytes());
-      if (config_.roll) reader.rolled = core::Buffer<std::byte>(spec.bytes());
+      reader.voxels = core::Buffer<std::byte>(spec.input.bytes());
+      if (config_.roll) reader.rolled = core::Buffer<std::byte>(spec.input.bytes());
     }
     reader.inputs.emplace(transform_, Box(spec.side()).voxels());
   }
@@ -115,8 +115,8 @@ std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const VoxelTransfor
   const std::size_t sample =
       config.share
           ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
-          : (config.roll ? 2 : 1) * spec.bytes();
-  const std::size_t reader = sample + InputMaker::memory_bytes(transform, spec.voxels());
+          : (config.roll ? 2 : 1) * spec.input.bytes();
+  const std::size_t reader = sample + InputMaker::memory_bytes(transform, spec.input.voxels());
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
 }
 
@@ -186,7 +186,7 @@ void DataLoader::make(std::size_t item, Reader& reader) {
       if (!error) error = std::current_exception();
     }
     voxels = voxels.subspan(size);
-    const auto target = source_.target(sample);
+    const auto target = source_.labels(sample);
     std::copy(target.begin(), target.end(), targets.begin());
     targets = targets.subspan(target.size());
   }
@@ -199,7 +199,7 @@ void DataLoader::make(std::size_t item, Reader& reader) {
 /// The sample's voxels, as stored or rolled, in one of the reader's buffers.
 template <class T>
 std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader) {
-  const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), source_.spec().voxels());
+  const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), source_.spec().input.voxels());
   if (config_.readers == 0) {
     source_.read(sample, voxels);
   } else {
@@ -226,7 +226,7 @@ std::uint64_t DataLoader::load_slab(std::uint32_t sample, const Symmetry& symmet
   const std::size_t before = config_.share->periodic
                                  ? 0
                                  : plane * static_cast<std::size_t>(std::max(0, -config_.share->own().first));
-  const std::size_t channels = static_cast<std::size_t>(spec.channels()), size = part.box.voxels();
+  const std::size_t channels = static_cast<std::size_t>(spec.input.channels()), size = part.box.voxels();
   reader.inputs->begin(reader.slabs->whole<T>());
   for (std::size_t channel = 0; channel < channels; ++channel) {
     const std::span<float> to =
@@ -261,7 +261,7 @@ std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symme
 
 std::uint64_t DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
   const Symmetry symmetry = turns() ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
-  const bool counts = source_.spec().kind == VoxelKind::counts;
+  const bool counts = source_.spec().input.kind == VoxelKind::counts;
   if (reader.slabs)
     return counts ? load_slab<std::uint16_t>(sample, symmetry, reader, voxels)
                   : load_slab<float>(sample, symmetry, reader, voxels);

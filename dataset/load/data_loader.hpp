@@ -11,7 +11,7 @@
 #include "dataset/load/read_ahead.hpp"
 #include "dataset/load/slab_source.hpp"
 #include "dataset/load/split_reader.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "dataset/voxels/augmentation.hpp"
 #include "dataset/voxels/input_maker.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "core/grid.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 
 namespace cosmo::dataset {
 
@@ -29,8 +29,8 @@ SlabShare share_of(const std::vector<core::Slab>& slabs, bool periodic, int rank
 
 /// Number of voxels of a part of a sample, or of the whole one.
 inline std::size_t voxels_in(const SampleSpec& spec, const std::optional<SlabShare>& share) {
-  if (!share) return spec.voxels();
-  return spec.voxels() / static_cast<std::size_t>(spec.side()) *
+  if (!share) return spec.input.voxels();
+  return spec.input.voxels() / static_cast<std::size_t>(spec.side()) *
          static_cast<std::size_t>(share->own().size());
 }
 

@@ -58,10 +58,10 @@ std::vector<PlaneRun> stored_planes(const Slab& slab, bool periodic, int side, b
 SlabSource::Sizes SlabSource::sizes(const SampleSpec& spec, const SlabShare& share, bool augmented,
                                     bool roll) {
   const int side = spec.side();
-  const std::size_t plane = spec.voxels() / static_cast<std::size_t>(side);
+  const std::size_t plane = spec.input.voxels() / static_cast<std::size_t>(side);
   const auto planes = [&](int count) { return plane * static_cast<std::size_t>(count); };
   const std::size_t own_voxels = planes(own_planes(share, side));
-  if (share.whole) return {spec.voxels(), own_voxels, augmented && roll ? own_voxels : 0};
+  if (share.whole) return {spec.input.voxels(), own_voxels, augmented && roll ? own_voxels : 0};
   if (!augmented) return {0, own_voxels, 0};
   const int read = read_by(share, static_cast<std::size_t>(share.rank), side).size();
   int sent = 0;
@@ -74,7 +74,7 @@ SlabSource::SlabSource(const SampleSpec& spec, const SlabShare& share, bool augm
                        const core::Communicator* group)
     : spec_(spec), share_(share), group_(group) {
   const Sizes voxels = sizes(spec, share, augmented, roll);
-  const std::size_t bytes = spec.bytes() / spec.voxels();
+  const std::size_t bytes = spec.input.bytes() / spec.input.voxels();
   whole_ = core::Buffer<std::byte>(voxels.whole * bytes);
   part_ = core::Buffer<std::byte>(voxels.part * bytes);
   packed_ = core::Buffer<std::byte>(voxels.packed * bytes);
@@ -83,14 +83,14 @@ SlabSource::SlabSource(const SampleSpec& spec, const SlabShare& share, bool augm
 std::size_t SlabSource::memory_bytes(const SampleSpec& spec, const SlabShare& share, bool augmented,
                                      bool roll) {
   const Sizes voxels = sizes(spec, share, augmented, roll);
-  return (voxels.whole + voxels.part + voxels.packed) * (spec.bytes() / spec.voxels());
+  return (voxels.whole + voxels.part + voxels.packed) * (spec.input.bytes() / spec.input.voxels());
 }
 
 /// Sends each rank what it needs of the planes of x that this one has read, and receives its own planes of `axis`.
 template <class T>
 void SlabSource::exchange(std::size_t axis, bool flipped, int shift) {
   const int side = spec_.side();
-  const auto n = static_cast<std::size_t>(side), channels = static_cast<std::size_t>(spec_.channels());
+  const auto n = static_cast<std::size_t>(side), channels = static_cast<std::size_t>(spec_.input.channels());
   const std::size_t ranks = share_.slabs.size();
   const auto mine =
       static_cast<std::size_t>(read_by(share_, static_cast<std::size_t>(share_.rank), side).size());
@@ -125,26 +125,26 @@ StoredPart<T> SlabSource::read(SplitReader& source, core::hdf5::ChunkReader& chu
       stored_planes(share_.own(), share_.periodic, side, symmetry.flipped[0], shift[axis]);
   Box box(side);
   box[axis] = own_planes(share_, side);
-  const std::size_t voxels = static_cast<std::size_t>(spec_.channels()) * box.voxels();
+  const std::size_t voxels = static_cast<std::size_t>(spec_.input.channels()) * box.voxels();
   T *const part = reinterpret_cast<T*>(part_.data()), *const rolled = reinterpret_cast<T*>(packed_.data());
   const auto read_planes = [&](std::span<const PlaneRun> runs) {
     std::vector<int> planes;
     for (const auto [first, count] : runs) {
       for (int i = 0; i < count; ++i) planes.push_back(first + i);
     }
-    const std::size_t size = static_cast<std::size_t>(spec_.channels()) * planes.size() * n * n;
+    const std::size_t size = static_cast<std::size_t>(spec_.input.channels()) * planes.size() * n * n;
     source.read_planes(sample, chunks, planes, std::as_writable_bytes(std::span(part, size)));
     bytes += size * sizeof(T);
   };
   if (share_.whole) {
-    const std::span whole(reinterpret_cast<T*>(whole_.data()), spec_.voxels());
+    const std::span whole(reinterpret_cast<T*>(whole_.data()), spec_.input.voxels());
     if (source.is_plain())
       source.read_stored(sample, chunks, std::as_writable_bytes(whole));
     else
       source.read(sample, whole);
     bytes += source.stored_bytes(sample);
     const std::size_t inner = axis == 0 ? n * n : axis == 1 ? n : 1;
-    copy_planes(whole.data(), spec_.voxels() / n / inner, side, inner, own_runs, part);
+    copy_planes(whole.data(), spec_.input.voxels() / n / inner, side, inner, own_runs, part);
   } else if (axis == 0) {
     read_planes(own_runs);
   } else {

@@ -48,15 +48,11 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
     const ShardReader shard(shards_.back(), spec_);
     firsts_.push_back(size());
     for (std::size_t row = 0; row < shard.size(); ++row) {
-      const auto target = shard.target(row);
-      const auto stored = shard.stored(row);
-      const auto planes = shard.plane_crc32(row);
+      const auto labels = shard.labels(row);
       samples_.push_back(shard.sample(row));
-      crc32_.push_back(shard.crc32(row));
-      if (stored) stored_.push_back(*stored);
-      if (by_planes && stored && stored->chunk.is_plain())
-        plane_crc32_.insert(plane_crc32_.end(), planes.begin(), planes.end());
-      targets_.insert(targets_.end(), target.begin(), target.end());
+      labels_.insert(labels_.end(), labels.begin(), labels.end());
+      input_.add(shard.tensor(), row, by_planes);
+      if (spec_.target) target_.add(shard.tensor(Tensor::target), row, false);
       check_listed(samples_.back(), record, shards_.back(), split);
     }
     core::ensure_unchanged(shards_.back(), before);
@@ -66,9 +62,18 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
          size(), record.samples);
 }
 
-std::span<const float> SplitReader::target(std::uint32_t index) const {
+void SplitReader::StoredTensor::add(const TensorReader& reader, std::size_t row, bool by_planes) {
+  const auto place = reader.stored(row);
+  crc32.push_back(reader.crc32(row));
+  if (place) stored.push_back(*place);
+  const auto planes = reader.plane_crc32(row);
+  if (by_planes && place && place->chunk.is_plain())
+    plane_crc32.insert(plane_crc32.end(), planes.begin(), planes.end());
+}
+
+std::span<const float> SplitReader::labels(std::uint32_t index) const {
   const std::size_t parameters = spec_.parameters.size();
-  return std::span(targets_).subspan(index * parameters, parameters);
+  return std::span(labels_).subspan(index * parameters, parameters);
 }
 
 SplitReader::Place SplitReader::place(std::uint32_t index) const {
@@ -90,49 +95,53 @@ const ShardReader& SplitReader::open(std::size_t number) {
   return open_.emplace_back(OpenShard{number, ShardReader(shards_[number], spec_)}).reader;
 }
 
-void SplitReader::read(std::uint32_t index, std::span<std::uint16_t> counts) {
+template <class T>
+void SplitReader::read_voxels(std::uint32_t index, std::span<T> voxels, Tensor which) {
   const auto [shard, row] = place(index);
-  const ShardReader& reader = open(shard);
-  reader.read(row, counts);
-  check_same(shards_[shard], reader.crc32(row), crc32_[index]);
+  const TensorReader& reader = open(shard).tensor(which);
+  reader.read(row, voxels);
+  check_same(shards_[shard], reader.crc32(row), stored(which).crc32[index]);
 }
 
-void SplitReader::read(std::uint32_t index, std::span<float> field) {
-  const auto [shard, row] = place(index);
-  const ShardReader& reader = open(shard);
-  reader.read(row, field);
-  check_same(shards_[shard], reader.crc32(row), crc32_[index]);
+void SplitReader::read(std::uint32_t index, std::span<std::uint16_t> counts) {
+  read_voxels(index, counts, Tensor::input);
+}
+
+void SplitReader::read(std::uint32_t index, std::span<float> field, Tensor which) {
+  read_voxels(index, field, which);
 }
 
 void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
-                              std::span<std::byte> voxels) const {
+                              std::span<std::byte> voxels, Tensor which) const {
   const auto [shard, row] = place(index);
-  const auto& [chunk, crc32] = stored_[index];
+  const auto& [chunk, crc32] = stored(which).stored[index];
   check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, voxels));
 }
 
 void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
                               const core::hdf5::ChunkReader::Visit& visit) const {
   const auto [shard, row] = place(index);
-  const auto& [chunk, crc32] = stored_[index];
-  check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, spec_.bytes(), visit));
+  const auto& [chunk, crc32] = input_.stored[index];
+  check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, spec_.input.bytes(), visit));
 }
 
 void SplitReader::read_planes(std::uint32_t index, const core::hdf5::ChunkReader& chunks,
                               std::span<const int> planes, std::span<std::byte> voxels) const {
   const auto [shard, row] = place(index);
-  const auto checksums = std::span(plane_crc32_).subspan(index * spec_.planes(), spec_.planes());
+  const auto checksums =
+      std::span(input_.plane_crc32).subspan(index * spec_.input.planes(), spec_.input.planes());
   std::vector<int> all;
-  for (int channel = 0; channel < spec_.channels(); ++channel) {
+  for (int channel = 0; channel < spec_.input.channels(); ++channel) {
     for (const int plane : planes) all.push_back(channel * spec_.side() + plane);
   }
-  chunks.read_parts(shards_[shard], stored_[index].chunk, all, voxels, [&](int plane, std::uint32_t crc32) {
-    check_voxels(shards_[shard], row, checksums[static_cast<std::size_t>(plane)], crc32);
-  });
+  chunks.read_parts(shards_[shard], input_.stored[index].chunk, all, voxels,
+                    [&](int plane, std::uint32_t crc32) {
+                      check_voxels(shards_[shard], row, checksums[static_cast<std::size_t>(plane)], crc32);
+                    });
 }
 
 std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {
-  return is_plain() ? stored_[index].chunk.bytes : spec_.bytes();
+  return input_.is_plain() ? input_.stored[index].chunk.bytes : spec_.input.bytes();
 }
 
 }  // namespace cosmo::dataset

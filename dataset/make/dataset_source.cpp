@@ -16,7 +16,7 @@ namespace {
 /// Cuts per side of a universe with this number of sub-volumes.
 int cuts_of(const std::filesystem::path& directory, const DatasetManifest& manifest) {
   const int cuts = static_cast<int>(std::lround(std::cbrt(static_cast<double>(manifest.subvolumes))));
-  ensure(manifest.spec.kind == VoxelKind::counts, Fault::config,
+  ensure(manifest.spec.input.kind == VoxelKind::counts, Fault::config,
          "{} holds fields and other inputs counts: join data of one kind.", directory.string());
   ensure(manifest.spec.rolls == 0, Fault::config,
          "{} holds rolled universes, which cannot be joined: make it again without --rolls.",
@@ -83,10 +83,13 @@ DatasetSource::DatasetSource(const std::filesystem::path& directory, const Datas
   }
 }
 
-void DatasetSource::ensure_there(std::span<const double> redshifts, int cuts, int rolls) const {
-  ensure(std::ranges::equal(redshifts, manifest_.spec.redshifts), Fault::config,
+void DatasetSource::ensure_there(const SourceContent& content, int cuts, int rolls) const {
+  ensure(std::ranges::equal(content.redshifts, manifest_.spec.input.redshifts), Fault::config,
          "{} has counts at z = {} and --redshifts asks for {}: join counts at the same redshifts.",
-         common().name, fmt::join(manifest_.spec.redshifts, ", "), fmt::join(redshifts, ", "));
+         common().name, fmt::join(manifest_.spec.input.redshifts, ", "), fmt::join(content.redshifts, ", "));
+  ensure(content.target.empty() || (manifest_.spec.target && manifest_.spec.target->name == content.target),
+         Fault::config, "{} has no --target {} beside its counts: join data that have one, or leave it out.",
+         common().name, content.target);
   ensure(cuts == common().cuts, Fault::config,
          "{} has universes in {} cuts per side and --subvolumes is {}: give --subvolumes {}.", common().name,
          common().cuts, cuts, common().cuts);
@@ -96,12 +99,24 @@ void DatasetSource::ensure_there(std::span<const double> redshifts, int cuts, in
 
 double DatasetSource::particles(double) { return manifest_.spec.mean_count * std::pow(common().grid, 3); }
 
-void DatasetSource::read(std::size_t universe, const SourceCut& cut, std::span<const double>,
-                         std::span<std::uint16_t> counts) {
+std::pair<std::size_t, std::uint32_t> DatasetSource::place_of(std::size_t universe,
+                                                              const SourceCut& cut) const {
   const auto found = places_.find({universes()[universe].simulation, cut.subvolume});
   ensure(found != places_.end(), Fault::format, "{} has no sub-volume {} of simulation {}: write it again.",
          common().name, cut.subvolume, universes()[universe].simulation);
-  splits_[found->second.first].read(found->second.second, counts);
+  return found->second;
+}
+
+void DatasetSource::read(std::size_t universe, const SourceCut& cut, std::span<const double>,
+                         std::span<std::uint16_t> counts) {
+  const auto [split, sample] = place_of(universe, cut);
+  splits_[split].read(sample, counts);
+}
+
+void DatasetSource::read_target(std::size_t universe, const SourceCut& cut, std::string_view,
+                                std::span<float> target) {
+  const auto [split, sample] = place_of(universe, cut);
+  splits_[split].read(sample, target, Tensor::target);
 }
 
 }  // namespace cosmo::dataset

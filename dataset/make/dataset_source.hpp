@@ -18,12 +18,15 @@ class DatasetSource : public UniverseSource {
   DatasetSource(const std::filesystem::path& directory, const DatasetManifest& manifest);
 
   const core::Manifest& manifest() const override { return manifest_.base; }
-  void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const override;
+  void ensure_there(const SourceContent& content, int cuts, int rolls) const override;
   double particles(double redshift) override;
   void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
             std::span<std::uint16_t> counts) override;
+  void read_target(std::size_t universe, const SourceCut& cut, std::string_view name,
+                   std::span<float> target) override;
 
  private:
+  std::pair<std::size_t, std::uint32_t> place_of(std::size_t universe, const SourceCut& cut) const;
   DatasetSource(const std::filesystem::path& directory, const DatasetManifest& manifest,
                 std::array<SplitReader, 3> splits);
 

@@ -51,7 +51,7 @@ struct SketchPlan {
 
 template <class T>
 std::vector<float> sketch_of(SplitReader& reader, std::uint32_t index) {
-  std::vector<T> voxels(reader.spec().voxels());
+  std::vector<T> voxels(reader.spec().input.voxels());
   reader.read(index, std::span(voxels));
   const auto side = static_cast<std::size_t>(reader.spec().side());
   return histogram::phase_sketch(std::span<const T>(voxels).first(side * side * side),
@@ -74,7 +74,7 @@ void read_split(const core::Communicator& comm, const std::filesystem::path& dir
       sketches.resize(members.size() * plan.cells());
     }
     if (static_cast<int>(i % static_cast<std::uint32_t>(comm.size())) != comm.rank()) continue;
-    const std::vector<float> own = reader.spec().kind == VoxelKind::counts
+    const std::vector<float> own = reader.spec().input.kind == VoxelKind::counts
                                        ? sketch_of<std::uint16_t>(reader, i)
                                        : sketch_of<float>(reader, i);
     plan.add(own, sample.subvolume, std::span(sketches).subspan(place->second * plan.cells(), plan.cells()));
@@ -106,7 +106,7 @@ DatasetPhases compare_phases(const core::Communicator& comm, const core::Log& lo
   });
   comm.sum(std::span(sketches));
   DatasetPhases phases{
-      histogram::find_shared_phases(sketches, members.size(), manifest.spec.kind == VoxelKind::counts),
+      histogram::find_shared_phases(sketches, members.size(), manifest.spec.input.kind == VoxelKind::counts),
       {},
       ""};
   std::erase_if(phases.finding.pairs, [&](const histogram::SharedPhases& pair) {

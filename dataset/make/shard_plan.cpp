@@ -58,6 +58,7 @@ core::Json ShardSettings::config() const {
                        {"compress", name_of(compression)},
                        {"seed", seed}};
   if (redshifts != std::vector<double>{0}) config["redshifts"] = redshifts;
+  if (!target.empty()) config["target"] = target;
   if (rolls > 0) config["rolls"] = rolls;
   if (training) config["training"] = *training;
   if (test_for) config["test_for"] = *test_for;
@@ -86,7 +87,8 @@ std::uint64_t ShardPlan::samples_of(Split which) const {
 }
 
 double ShardPlan::sample_bytes() const {
-  return std::accumulate(shape.begin(), shape.end(), double{sizeof(std::uint16_t)}, std::multiplies<>());
+  return std::accumulate(shape.begin(), shape.end(), double{sizeof(std::uint16_t)}, std::multiplies<>()) +
+         (target ? static_cast<double>(target->bytes()) : 0);
 }
 
 namespace {
@@ -165,7 +167,7 @@ void ensure_cut(const UniverseSource& source, const ShardSettings& settings) {
       "--grid {} does not divide the {} voxels per side of the counts of {}: choose a divisor, or make them "
       "with that --grid.",
       settings.grid, grid, source.common().name);
-  source.ensure_there(settings.redshifts, settings.subvolumes, settings.rolls);
+  source.ensure_there(settings.content(), settings.subvolumes, settings.rolls);
 }
 
 }  // namespace
@@ -179,7 +181,8 @@ ShardPlan plan_shards(const JoinedSources& sources, const ShardSettings& setting
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
   const SuiteSplit parts = split_of(sources, settings);
   ShardPlan plan{
-      parts, {}, std::vector<int>(3, subvolumes.cells()), subvolumes.count(), leak_of(sources, parts)};
+      parts, {}, std::vector<int>(3, subvolumes.cells()), subvolumes.count(), leak_of(sources, parts), {}};
+  if (!settings.target.empty()) plan.target = {VoxelKind::field, plan.shape, {0}, settings.target};
   refuse_leak(plan.leak, "The suite", settings.allow_leak);
   if (settings.redshifts.size() > 1) {
     plan.shape.insert(plan.shape.begin(), static_cast<int>(settings.redshifts.size()));

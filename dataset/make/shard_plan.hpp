@@ -39,10 +39,13 @@ struct ShardSettings {
   Compression compression = Compression::none;
   std::uint64_t seed = 1;
   bool allow_leak = false;  ///< between splits; part of the config only if there is one
+  std::string target = {};  ///< the field that samples have beside their counts; empty: none
 
-  /// The config of the Request. Redshifts, rolls and training are included only if they differ from what held
+  /// The config of the Request. Redshifts, target, rolls and training are included only if they differ from what held
   /// before these settings existed.
   core::Json config() const;
+  /// What is read of each universe.
+  SourceContent content() const { return {redshifts, target}; }
 };
 
 /// A sub-volume of a simulation, which is given as its position in JoinedSources::universes().
@@ -64,6 +67,7 @@ struct ShardPlan {
   std::vector<int> shape;            ///< shape of a sample
   int subvolumes;                    ///< sub-volumes of a simulation
   std::optional<Leak> leak;          ///< between the splits
+  std::optional<Quantity> target;    ///< the samples' target, if they have one
 
   std::uint64_t samples() const;
   std::uint64_t samples_of(Split which) const;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/parallel/gather_values.hpp"
 #include "core/parallel/rounds.hpp"
 #include "dataset/make/shard_publisher.hpp"
 #include "dataset/shard/shard_reader.hpp"
@@ -42,16 +43,18 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
                  const SampleSpec& spec, const ShardSettings& settings) {
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
   ShardWriter writer(path, spec, shard.samples.size(), settings.compression);
-  std::vector<std::uint16_t> counts(spec.voxels());
+  std::vector<std::uint16_t> counts(spec.input.voxels());
+  std::vector<float> target(spec.target ? spec.target->voxels() : 0);
   for (const PlannedSample& planned : shard.samples) {
     const JoinedUniverse& universe = sources.universes()[planned.simulation];
     const std::array<int, 3> roll = roll_of(settings.seed, universe.number, planned.roll, settings.grid);
     std::array<int, 3> origin = subvolumes.origin(planned.subvolume);
     for (std::size_t axis = 0; axis < 3; ++axis) origin[axis] = (origin[axis] + roll[axis]) % settings.grid;
-    sources.source(universe.source)
-        .read(universe.universe, {planned.subvolume, origin, subvolumes.cells(), settings.grid},
-              settings.redshifts, counts);
-    writer.append(describe(sources, planned, roll, spec), counts);
+    const SourceCut cut{planned.subvolume, origin, subvolumes.cells(), settings.grid};
+    UniverseSource& source = sources.source(universe.source);
+    source.read(universe.universe, cut, settings.redshifts, counts);
+    if (spec.target) source.read_target(universe.universe, cut, settings.target, target);
+    writer.append(describe(sources, planned, roll, spec), counts, target);
   }
   std::move(writer).finish();
 }
@@ -71,19 +74,19 @@ SampleSpec common_spec(const JoinedSources& sources, const ShardPlan& plan, cons
                        double particles) {
   const core::ParameterSpace parameters = parameters_of(sources, settings);
   return {.parameters = parameters,
-          .shape = plan.shape,
+          .input = {VoxelKind::counts, plan.shape, settings.redshifts},
           .box_size = sources.first().box / settings.subvolumes,
-          .redshifts = settings.redshifts,
           .mean_count = particles / std::pow(settings.grid, 3),
           .input_id = sources.input_id(),
           .rolls = settings.rolls,
           .line_of_sight = sources.first().line_of_sight,
-          .settings = sources.columns(parameters.names)};
+          .settings = sources.columns(parameters.names),
+          .target = plan.target};
 }
 
 /// Compares the counts of all universes that shards need with the manifests of their sources. Collective.
 void check_inputs(const Communicator& comm, const core::Log& log, const std::vector<PlannedShard>& shards,
-                  const JoinedSources& sources, const std::vector<double>& redshifts, double particles) {
+                  const JoinedSources& sources, const SourceContent& content, double particles) {
   std::vector<std::set<std::size_t>> needed(sources.size());
   for (const PlannedShard& shard : shards) {
     for (const PlannedSample& sample : shard.samples) {
@@ -93,7 +96,7 @@ void check_inputs(const Communicator& comm, const core::Log& log, const std::vec
   }
   for (std::size_t s = 0; s < needed.size(); ++s) {
     const std::vector<std::size_t> universes(needed[s].begin(), needed[s].end());
-    sources.source(s).check(comm, log, universes, redshifts, particles);
+    sources.source(s).check(comm, log, universes, content, particles);
   }
 }
 
@@ -121,36 +124,55 @@ std::optional<std::uint64_t> particles_in(const JoinedSources& sources, const Sh
   return static_cast<std::uint64_t>(particles) * boxes;
 }
 
-/// Sums the statistics that the shards record, old and new alike.
-CountStatistics collect(const Communicator& comm, const core::OutputDirectory& output, const ShardPlan& plan,
-                        const SampleSpec& spec, std::optional<std::uint64_t> particles_in) {
+/// Statistics over all shards, and of the targets of training samples.
+struct Collected {
+  CountStatistics counts;
+  FieldStatistics target;
+};
+
+/// Adds up the statistics that the shards record, old and new alike.
+Collected collect(const Communicator& comm, const core::OutputDirectory& output, const ShardPlan& plan,
+                  const SampleSpec& spec, std::optional<std::uint64_t> particles_in) {
   CountStatistics total{0, 0, 0};
+  struct OfShard {
+    std::size_t number;
+    FieldStatistics target;
+  };
+  std::vector<OfShard> targets;
   core::in_rounds(
       comm, plan.shards.size(),
       [&](std::size_t s) {
-        const CountSums shard = ShardReader(output.path() / plan.shards[s].path, spec).statistics().counts;
+        const ShardReader reader(output.path() / plan.shards[s].path, spec);
+        const CountSums shard = reader.statistics().counts;
         total.max_count = std::max(total.max_count, shard.max_count);
         total.particles_binned += shard.particles;
+        if (spec.target && plan.shards[s].split == Split::train)
+          targets.push_back({s, reader.statistics().target});
       },
       [](std::size_t) {});
   total.max_count = comm.max(total.max_count);
   total.particles_binned = comm.sum(total.particles_binned);
   total.particles_in = particles_in.value_or(total.particles_binned);
-  return total;
+  targets = core::gather_values(comm, targets);
+  std::ranges::sort(targets, {}, &OfShard::number);  // sums are the same on any number of ranks
+  FieldStatistics target;
+  for (const OfShard& shard : targets) target.add(shard.target);
+  return {total, target};
 }
 
 DatasetManifest to_manifest(const JoinedSources& sources, const ShardPlan& plan,
-                            const ShardSettings& settings, SampleSpec spec,
-                            const CountStatistics& statistics) {
+                            const ShardSettings& settings, SampleSpec spec, const Collected& statistics) {
   DatasetManifest manifest;
   manifest.origin = {true, static_cast<std::uint64_t>(settings.samples_per_shard), settings.compression};
   manifest.spec = std::move(spec);
-  manifest.statistics = statistics;
+  manifest.statistics = statistics.counts;
+  manifest.target = statistics.target;
   manifest.subvolumes = static_cast<std::uint32_t>(plan.subvolumes);
   manifest.facts = sources.facts();
   manifest.joined = sources.record();
   for (std::size_t s = 0; s < sources.size(); ++s)
-    manifest.seeds_assumed = manifest.seeds_assumed || sources.source(s).manifest().details.value("seeds_assumed", false);
+    manifest.seeds_assumed =
+        manifest.seeds_assumed || sources.source(s).manifest().details.value("seeds_assumed", false);
   const auto [first, last] = std::ranges::minmax(settings.redshifts);
   if (!manifest.facts.empty()) manifest.facts.insert_or_assign("redshift", core::Fact(first, last));
   for (std::size_t s = 0; s < plan.split.size(); ++s) {
@@ -177,19 +199,21 @@ DatasetManifest shard_suite(const Communicator& comm, const core::Log& log, core
                [&](const PlannedShard& shard) { return output.find(shard.path) == nullptr; });
   const double particles = particles_of_first(comm, sources, settings.redshifts.front());
   const SampleSpec spec = common_spec(sources, plan, settings, particles);
-  check_inputs(comm, log, missing, sources, settings.redshifts, particles);
+  check_inputs(comm, log, missing, sources, settings.content(), particles);
   core::Progress progress(log, "shards", static_cast<std::int64_t>(missing.size()));
   std::vector<std::string> paths;
   for (const PlannedShard& shard : missing) paths.push_back(shard.path);
   publish_shards(comm, progress, output, paths, [&](std::size_t s, const std::filesystem::path& part) {
     write_shard(part, missing[s], sources, spec, settings);
   });
-  const CountStatistics statistics =
+  const Collected statistics =
       collect(comm, output, plan, spec, particles_in(sources, plan, settings, particles));
-  if (statistics.particles_binned != statistics.particles_in) check_sums(comm, sources, settings.redshifts);
+  if (statistics.counts.particles_binned != statistics.counts.particles_in)
+    check_sums(comm, sources, settings.redshifts);
   comm.agree([&] {
-    ensure(statistics.particles_binned == statistics.particles_in, Fault::internal,
-           "{} of {} particles are in the shards.", statistics.particles_binned, statistics.particles_in);
+    ensure(statistics.counts.particles_binned == statistics.counts.particles_in, Fault::internal,
+           "{} of {} particles are in the shards.", statistics.counts.particles_binned,
+           statistics.counts.particles_in);
   });
   return to_manifest(sources, plan, settings, spec, statistics);
 }

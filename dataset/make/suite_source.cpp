@@ -12,6 +12,7 @@
 #include "core/parallel/rounds.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/field_file.hpp"
 
 namespace cosmo::dataset {
 
@@ -65,6 +66,16 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
   }
 }
 
+/// Throws Error{format} naming the file unless the initial field is that of the universe.
+void check_field(const histogram::FieldFileHeader& header, const SimulationRecord& record,
+                 const std::filesystem::path& directory, const core::SimulationManifest& suite) {
+  ensure(header.quantity == "initial" && header.components == 1 && header.cells_per_side == suite.grid &&
+             header.box_size == suite.box_size.mpc_h(record.universe.cosmology.h) &&
+             header.universe == record.universe,
+         Fault::format, "{} is not the initial field of simulation {}: run cosmo-sim again with --force.",
+         (directory / record.initial).string(), record.index);
+}
+
 }  // namespace
 
 SuiteSource::SuiteSource(std::filesystem::path directory, core::SimulationManifest manifest)
@@ -78,9 +89,10 @@ std::uint64_t SuiteSource::memory_bytes() const {
   return histogram::OpenPacks::memory_bytes((universes().size() + each - 1) / each, each);
 }
 
-void SuiteSource::ensure_there(std::span<const double> redshifts, int, int) const {
+void SuiteSource::ensure_there(const SourceContent& content, int, int) const {
   for (const SimulationRecord& record : manifest_.simulations) {
-    for (const double redshift : redshifts) (void)record.counts(redshift);
+    for (const double redshift : content.redshifts) (void)record.counts(redshift);
+    if (!content.target.empty()) (void)record.initial_field();
   }
 }
 
@@ -90,10 +102,12 @@ CountFile SuiteSource::counts_of(const SimulationRecord& record, double redshift
 }
 
 /// Compares the content of the universes' files with the manifest. May run in several threads.
-void SuiteSource::check_files(std::span<const std::size_t> universes, std::span<const double> redshifts) {
+void SuiteSource::check_files(std::span<const std::size_t> universes, const SourceContent& content) {
   std::set<std::string_view> files;  // packs are those of many
   for (const std::size_t universe : universes) {
-    for (const double redshift : redshifts) files.insert(manifest_.simulations[universe].counts(redshift));
+    const SimulationRecord& record = manifest_.simulations[universe];
+    for (const double redshift : content.redshifts) files.insert(record.counts(redshift));
+    if (!content.target.empty()) files.insert(record.initial_field());
   }
   for (const std::string_view file : files) {
     const core::FileState before = core::check_content(directory_, *manifest_.base.find(file));
@@ -104,24 +118,27 @@ void SuiteSource::check_files(std::span<const std::size_t> universes, std::span<
 
 double SuiteSource::particles(double redshift) {
   const std::size_t first = 0;
-  check_files(std::span(&first, 1), std::span(&redshift, 1));
+  check_files(std::span(&first, 1), {std::span(&redshift, 1), {}});
   return static_cast<double>(counts_of(manifest_.simulations.front(), redshift).header().particles);
 }
 
 void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
-                        std::span<const std::size_t> universes, std::span<const double> redshifts,
+                        std::span<const std::size_t> universes, const SourceContent& content,
                         double particles) {
   std::mutex hdf5;
   const auto check = [&](std::span<const std::size_t> unit) {
-    check_files(unit, redshifts);
+    check_files(unit, content);
     const std::lock_guard lock(hdf5);
     for (const std::size_t universe : unit) {
       const SimulationRecord& record = manifest_.simulations[universe];
-      for (const double redshift : redshifts)
+      for (const double redshift : content.redshifts)
         check_header(counts_of(record, redshift).header(), record, redshift, directory_, manifest_,
                      particles);
+      if (!content.target.empty())
+        check_field(histogram::FieldFile(directory_ / record.initial_field()).header(), record, directory_,
+                    manifest_);
       if (!record.row) continue;
-      const histogram::CountPack& pack = packs_.open(directory_ / record.counts(redshifts.front()));
+      const histogram::CountPack& pack = packs_.open(directory_ / record.counts(content.redshifts.front()));
       ensure(pack.header().universes[*record.row].simulation == record.index, Fault::format,
              "{} has another number of a universe than the suite's {}: run cosmo-sim again with --force.",
              pack.path().string(), core::kUniverseTableName);
@@ -167,6 +184,14 @@ void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<con
     checked_.ensure_unchanged(directory_ / record.counts(redshift));
     counts = counts.subspan(channel);
   }
+}
+
+void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, std::string_view,
+                              std::span<float> target) {
+  const std::filesystem::path path = directory_ / manifest_.simulations[universe].initial_field();
+  histogram::read_coarse(histogram::FieldFile(path), manifest_.grid / cut.grid, cut.origin, cut.cells,
+                         target);
+  checked_.ensure_unchanged(path);
 }
 
 void SuiteSource::check_sum(std::size_t universe, std::span<const double> redshifts) {

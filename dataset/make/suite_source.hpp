@@ -21,17 +21,19 @@ class SuiteSource : public UniverseSource {
 
   const core::Manifest& manifest() const override { return manifest_.base; }
   std::uint64_t memory_bytes() const override;
-  void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const override;
+  void ensure_there(const SourceContent& content, int cuts, int rolls) const override;
   double particles(double redshift) override;
   void check(const core::Communicator& comm, const core::Log& log, std::span<const std::size_t> universes,
-             std::span<const double> redshifts, double particles) override;
+             const SourceContent& content, double particles) override;
   void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
             std::span<std::uint16_t> counts) override;
+  void read_target(std::size_t universe, const SourceCut& cut, std::string_view name,
+                   std::span<float> target) override;
   void check_sum(std::size_t universe, std::span<const double> redshifts) override;
 
  private:
   histogram::CountFile counts_of(const core::SimulationRecord& record, double redshift);
-  void check_files(std::span<const std::size_t> universes, std::span<const double> redshifts);
+  void check_files(std::span<const std::size_t> universes, const SourceContent& content);
 
   std::filesystem::path directory_;
   core::SimulationManifest manifest_;

@@ -51,6 +51,12 @@ struct SourceCut {
   int grid;    ///< voxels per side of the universe, a divisor of the source's
 };
 
+/// What is read of each universe.
+struct SourceContent {
+  std::span<const double> redshifts;  ///< at which its counts are read
+  std::string_view target;            ///< the field beside them; empty: none
+};
+
 /// Universes on disk that become samples of a dataset.
 class UniverseSource {
  public:
@@ -66,17 +72,20 @@ class UniverseSource {
   virtual const core::Manifest& manifest() const = 0;
   /// What reading takes besides buffers of samples [bytes].
   virtual std::uint64_t memory_bytes() const { return 0; }
-  /// Throws Error{config} with how to make them if counts at these redshifts, in cuts of this number per side, are missing.
-  virtual void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const = 0;
+  /// Throws Error{config} with how to make it if some of this content, in cuts of this number per side, is missing.
+  virtual void ensure_there(const SourceContent& content, int cuts, int rolls) const = 0;
   /// Particles in the whole box, the same for all universes; for a dataset the mean. Throws as reading does.
   virtual double particles(double redshift) = 0;
-  /// Compares the counts of these universes with the source's manifest, if that has not been done; `particles`: those of each. Collective; throws the same
-  /// error on every rank.
+  /// Compares this content of these universes with the source's manifest, if that has not been done; `particles`: those of each.
+  /// Collective; throws the same error on every rank.
   virtual void check(const core::Communicator&, const core::Log&, std::span<const std::size_t>,
-                     std::span<const double>, double) {}
+                     const SourceContent&, double) {}
   /// Reads the counts (C, n, n, n) of a universe.
   virtual void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
                     std::span<std::uint16_t> counts) = 0;
+  /// Reads the target (n, n, n) called `name` of a universe, which ensure_there() has found.
+  virtual void read_target(std::size_t universe, const SourceCut& cut, std::string_view name,
+                           std::span<float> target) = 0;
   /// Throws Error{format} naming the file if the counts of a universe do not sum to the particles that it states.
   virtual void check_sum(std::size_t, std::span<const double>) {}
 

@@ -69,17 +69,27 @@ struct FoundVoxels {
 /// Reads every sample.
 template <class T>
 FoundVoxels read_all(const ShardReader& reader, const SampleSpec& spec) {
-  std::vector<T> voxels(spec.voxels());
+  std::vector<T> voxels(spec.input.voxels());
   FoundVoxels found;
   for (std::size_t row = 0; row < reader.size(); ++row) {
-    reader.read(row, std::span(voxels));
+    reader.tensor().read(row, std::span(voxels));
     found.all.add(std::span<const T>(voxels));
     if constexpr (std::is_same_v<T, float>) {
-      found.channels.resize(static_cast<std::size_t>(spec.channels()));
+      found.channels.resize(static_cast<std::size_t>(spec.input.channels()));
       const std::size_t size = voxels.size() / found.channels.size();
       for (std::size_t c = 0; c < found.channels.size(); ++c)
         found.channels[c].add(std::span<const float>(voxels).subspan(c * size, size));
     }
+  }
+  return found;
+}
+
+FieldStatistics read_targets(const ShardReader& reader, const Quantity& target) {
+  std::vector<float> voxels(target.voxels());
+  FieldStatistics found;
+  for (std::size_t row = 0; row < reader.size(); ++row) {
+    reader.tensor(Tensor::target).read(row, std::span(voxels));
+    found.add(voxels);
   }
   return found;
 }
@@ -96,16 +106,22 @@ FoundVoxels verify_shard(const std::filesystem::path& path, const DatasetManifes
     samples.push_back(
         {sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split, shard.number});
   }
-  FoundVoxels found = manifest.spec.kind == VoxelKind::field ? read_all<float>(reader, manifest.spec)
-                                                             : read_all<std::uint16_t>(reader, manifest.spec);
+  FoundVoxels found = manifest.spec.input.kind == VoxelKind::field
+                          ? read_all<float>(reader, manifest.spec)
+                          : read_all<std::uint16_t>(reader, manifest.spec);
+  if (manifest.spec.target) found.all.target = read_targets(reader, *manifest.spec.target);
   const VoxelStatistics& statistics = found.all;
   const VoxelStatistics& stated = reader.statistics();
   ensure(statistics.counts == stated.counts, Fault::format,
          "{} holds {} particles, at most {} per voxel, and states otherwise: restore the file.",
          path.string(), statistics.counts.particles, statistics.counts.max_count);
-  ensure(nearly_equal(statistics.field, stated.field), Fault::format,
-         "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.", path.string(),
-         statistics.field.minimum, statistics.field.maximum, statistics.field.mean);
+  const auto ensure_stated = [&](const FieldStatistics& own, const FieldStatistics& noted) {
+    ensure(nearly_equal(own, noted), Fault::format,
+           "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.", path.string(),
+           own.minimum, own.maximum, own.mean);
+  };
+  ensure_stated(statistics.field, stated.field);
+  ensure_stated(statistics.target, stated.target);
   return found;
 }
 
@@ -291,8 +307,8 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
   // In one order, so that the first fault is the same on any number of ranks.
   std::ranges::stable_sort(samples, {}, &StoredSample::shard);
   VerifiedDataset total{shards.size(), samples.size(), {}};
-  for (const VoxelStatistics& of_rank :
-       core::gather_values(comm, std::vector<VoxelStatistics>{{mine.all.counts, training.all.field}}))
+  for (const VoxelStatistics& of_rank : core::gather_values(
+           comm, std::vector<VoxelStatistics>{{mine.all.counts, training.all.field, training.all.target}}))
     total.voxels.add(of_rank);
   const bool channels_agree = have_channels(comm, mine, training, manifest);
   comm.agree([&] {
@@ -302,7 +318,8 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
     check_seeds(samples, manifest, source);
     ensure(total.voxels.counts.particles == manifest.statistics.particles_binned &&
                total.voxels.counts.max_count == manifest.statistics.max_count &&
-               nearly_equal(total.voxels.field, manifest.field) && channels_agree,
+               nearly_equal(total.voxels.field, manifest.field) &&
+               nearly_equal(total.voxels.target, manifest.target) && channels_agree,
            Fault::format, "{} has other statistics than its shards: write the dataset again with --force.",
            source);
   });

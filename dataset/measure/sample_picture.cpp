@@ -29,7 +29,7 @@ constexpr std::array<const char*, 6> kColours = {"#0072b2", "#d55e00", "#009e73"
                                                  "#cc79a7", "#e69f00", "#56b4e9"};
 
 std::size_t channel_size(const SampleSpec& spec) {
-  return spec.voxels() / static_cast<std::size_t>(spec.channels());
+  return spec.input.voxels() / static_cast<std::size_t>(spec.input.channels());
 }
 
 /// Slices (sample, channel) of the first channels, in units of the mean if the voxels are counts.
@@ -41,7 +41,7 @@ std::vector<Slice> slices_of(const SampleSpec& spec, const std::vector<ChosenSam
     for (int channel = 0; channel < channels; ++channel) {
       Slice slice = project(std::span(sample.voxels).subspan(static_cast<std::size_t>(channel) * size, size),
                             spec.side(), depth);
-      if (spec.kind == VoxelKind::counts)
+      if (spec.input.kind == VoxelKind::counts)
         std::ranges::for_each(slice.values, [&](double& value) { value /= spec.mean_count; });
       slices.push_back(std::move(slice));
     }
@@ -114,7 +114,7 @@ std::string caption(double x, double y, const DatasetManifest& dataset, const Ch
 /// place on the logarithmic axis.
 std::string draw_distributions(double left, double top, double right, const DatasetManifest& dataset,
                                const std::vector<ChosenSample>& chosen) {
-  const bool counts = dataset.spec.kind == VoxelKind::counts;
+  const bool counts = dataset.spec.input.kind == VoxelKind::counts;
   const std::size_t size = channel_size(dataset.spec);
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const ChosenSample& sample : chosen) {
@@ -136,8 +136,9 @@ std::string draw_distributions(double left, double top, double right, const Data
   const svg::Axis x = counts ? svg::logarithmic_axis(0.9, 1.1 * (1 + high), left, right)
                              : svg::linear_axis(low, high, left, right, 8);
   const svg::Axis y = svg::logarithmic_axis(rarest / 1.5, commonest * 1.5, top + kPlot, top);
-  const std::string redshift =
-      dataset.spec.channels() > 1 ? fmt::format(", z = {:g}", dataset.spec.redshifts.front()) : "";
+  const std::string redshift = dataset.spec.input.channels() > 1
+                                   ? fmt::format(", z = {:g}", dataset.spec.input.redshifts.front())
+                                   : "";
   std::string content =
       svg::frame(x, y, (counts ? "1 + particles in a voxel" : "value of a voxel") + redshift,
                  counts ? "share of the voxels per particle" : "share of the voxels per unit of the value");
@@ -175,11 +176,11 @@ std::vector<ChosenSample> choose_samples(const std::filesystem::path& directory,
       if (left == 0) break;
       core::read_checked(directory, *dataset.base.find(path), [&](const std::filesystem::path& file) {
         const ShardReader reader(file, dataset.spec);
-        std::vector<std::byte> voxels(dataset.spec.bytes());
+        std::vector<std::byte> voxels(dataset.spec.input.bytes());
         for (std::size_t row = 0; row < reader.size() && left > 0; ++row, --left) {
           ChosenSample& sample = chosen.emplace_back(ChosenSample{split, reader.sample(row), {}});
-          reader.read(row, voxels);
-          with_voxels(dataset.spec.kind, voxels,
+          reader.tensor().read(row, std::span(voxels));
+          with_voxels(dataset.spec.input.kind, voxels,
                       [&](auto values) { sample.voxels.assign(values.begin(), values.end()); });
         }
       });
@@ -190,18 +191,19 @@ std::vector<ChosenSample> choose_samples(const std::filesystem::path& directory,
 
 std::string sample_picture(const DatasetManifest& dataset, const std::vector<ChosenSample>& chosen) {
   const SampleSpec& spec = dataset.spec;
-  const int depth = std::max(1, spec.side() / 8), channels = std::min(kMostChannels, spec.channels());
+  const int depth = std::max(1, spec.side() / 8), channels = std::min(kMostChannels, spec.input.channels());
   const std::vector<Slice> slices = slices_of(spec, chosen, channels, depth);
   const ColourScale colours = colour_scale(slices);
 
   const double columns = static_cast<double>(chosen.size());
   const double width = std::max(2 * kMargin + columns * kPanel + (columns - 1) * kGap, 900.0);
-  std::string content = svg::text(
-      kMargin, kMargin + 8, "start",
-      fmt::format(
-          "slices of {:.4g} of {:.4g} {}, y right, z up{}", spec.voxel_size().value * depth,
-          spec.box_size.value, name_of(spec.box_size.unit),
-          channels < spec.channels() ? fmt::format("; {} of {} redshifts", channels, spec.channels()) : ""));
+  std::string content =
+      svg::text(kMargin, kMargin + 8, "start",
+                fmt::format("slices of {:.4g} of {:.4g} {}, y right, z up{}", spec.voxel_size().value * depth,
+                            spec.box_size.value, name_of(spec.box_size.unit),
+                            channels < spec.input.channels()
+                                ? fmt::format("; {} of {} redshifts", channels, spec.input.channels())
+                                : ""));
   double y = kMargin + 2 * kLine;
   for (int channel = 0; channel < channels; ++channel) {
     for (std::size_t s = 0; s < chosen.size(); ++s) {
@@ -210,7 +212,7 @@ std::string sample_picture(const DatasetManifest& dataset, const std::vector<Cho
       content += svg::text(
           x, y + kLine - 6, "start",
           fmt::format("{} {}/{}, z = {:g}", name_of(chosen[s].split), chosen[s].record.simulation,
-                      chosen[s].record.subvolume, spec.redshifts[static_cast<std::size_t>(channel)]));
+                      chosen[s].record.subvolume, spec.input.redshifts[static_cast<std::size_t>(channel)]));
       content +=
           svg::picture(x, y + kLine, kPanel, kPanel,
                        image_of(slices[slice], colours, std::max(1, static_cast<int>(kPanel) / spec.side())));
@@ -219,7 +221,7 @@ std::string sample_picture(const DatasetManifest& dataset, const std::vector<Cho
   }
   content += draw_bar(
       kMargin, y, width - 2 * kMargin, colours,
-      spec.kind == VoxelKind::counts ? "density / mean, averaged along x" : "value, averaged along x");
+      spec.input.kind == VoxelKind::counts ? "density / mean, averaged along x" : "value, averaged along x");
   y += kBar + 4 * kLine;
   content += draw_distributions(kMargin + kAxis, y, width - kMargin - kLegend, dataset, chosen);
   return svg::image(width, y + kPlot + 3 * kLine + kMargin, "Samples", content);

@@ -8,7 +8,7 @@
 
 #include "core/fourier/power_spectrum.hpp"
 #include "core/parallel/communicator.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 
 namespace cosmo::dataset {
 

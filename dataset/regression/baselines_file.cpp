@@ -71,7 +71,7 @@ std::uint64_t baselines_bytes(const SampleSpec& spec) {
                           kStandard = 2;        // numbers for each feature, or in all
   constexpr std::uint64_t kOfArrays = 1 << 16;  // HDF5's overhead, at most
   const std::uint64_t parameters = spec.parameters.size();
-  const auto features = static_cast<std::uint64_t>(spec.channels()) *
+  const auto features = static_cast<std::uint64_t>(spec.input.channels()) *
                         (static_cast<std::uint64_t>(spec.side()) + kValueBins + 3);
   return kOfArrays + kRegressionKinds.size() * sizeof(double) *
                          (features * (kComponents + kStandard + parameters) + kProducts * parameters);

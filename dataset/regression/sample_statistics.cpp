@@ -42,7 +42,7 @@ void share(const core::Communicator& comm, std::vector<SampleStatistics>& rows) 
 template <class T>
 void summarise_sample(SplitReader& reader, std::uint32_t sample, std::vector<T>& voxels,
                       SampleSummary& summary, std::vector<SummaryStatistics>& channels) {
-  voxels.resize(reader.spec().voxels());
+  voxels.resize(reader.spec().input.voxels());
   reader.read(sample, std::span(voxels));
   const std::size_t size = voxels.size() / channels.size();
   for (std::size_t c = 0; c < channels.size(); ++c) {
@@ -70,7 +70,7 @@ StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
   const SampleSpec& spec = reader.spec();
   SampleSummary summary({spec.side(), spec.box_size.value}, scale);
   const std::vector<double> no_power(summary.k().size(), 0.0);
-  const std::vector<SummaryStatistics> nothing(static_cast<std::size_t>(spec.channels()),
+  const std::vector<SummaryStatistics> nothing(static_cast<std::size_t>(spec.input.channels()),
                                                {0, no_power, no_power, {}, 0, 0});
   StatisticsTable table{{}, summary.k(), summary.modes(), spec.box_size.unit};
   for (const std::uint32_t sample : samples) table.rows.push_back({reader.sample(sample), nothing});
@@ -97,9 +97,10 @@ StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
 
 std::size_t summary_bytes(const SampleSpec& spec, std::uint64_t samples) {
   // A row's statistics, three times: as they are, as features and while ranks share them.
-  const std::size_t row = 3 * sizeof(double) * static_cast<std::size_t>(spec.channels()) *
+  const std::size_t row = 3 * sizeof(double) * static_cast<std::size_t>(spec.input.channels()) *
                           (static_cast<std::size_t>(spec.side()) + kValueBins + 3);
-  return SampleSummary::memory_bytes(spec.side()) + spec.bytes() + row * static_cast<std::size_t>(samples);
+  return SampleSummary::memory_bytes(spec.side()) + spec.input.bytes() +
+         row * static_cast<std::size_t>(samples);
 }
 
 std::vector<std::size_t> group_bins(std::size_t bins, double ratio) {

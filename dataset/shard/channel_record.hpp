@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/format/json.hpp"
-#include "dataset/shard/voxel_statistics.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_statistics.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 
 namespace cosmo::dataset {
 

@@ -31,16 +31,16 @@ void from_json(const Json& json, SplitRecord& record) {
 void check_spec(const SampleSpec& spec, const std::string& source) {
   constexpr int kMostVoxels = 1 << 14;
   const auto positive = [](int n) { return n > 0 && n <= kMostVoxels; };
-  const std::vector<int>& shape = spec.shape;
+  const std::vector<int>& shape = spec.input.shape;
   ensure((shape.size() == 3 || shape.size() == 4) && std::all_of(shape.begin(), shape.end(), positive) &&
              std::equal(shape.end() - 2, shape.end(), shape.end() - 3),
          Fault::format, "{} has samples of shape ({}), which are not cubes: restore the file.", source,
          fmt::join(shape, ", "));
-  ensure(spec.redshifts.size() == static_cast<std::size_t>(spec.channels()), Fault::format,
-         "{} has {} redshifts for {} channels: restore the file.", source, spec.redshifts.size(),
-         spec.channels());
+  ensure(spec.input.redshifts.size() == static_cast<std::size_t>(spec.input.channels()), Fault::format,
+         "{} has {} redshifts for {} channels: restore the file.", source, spec.input.redshifts.size(),
+         spec.input.channels());
   ensure(std::isfinite(spec.box_size.value) && spec.box_size.value > 0 && std::isfinite(spec.mean_count) &&
-             (spec.mean_count > 0 || spec.kind == VoxelKind::field),
+             (spec.mean_count > 0 || spec.input.kind == VoxelKind::field),
          Fault::format, "{} has a box of {} {} and {} particles per voxel: restore the file.", source,
          spec.box_size.value, name_of(spec.box_size.unit), spec.mean_count);
   ensure(spec.rolls >= 0 && spec.rolls <= kMostRolls, Fault::format,
@@ -86,18 +86,21 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
   ensure(manifest.statistics.particles_in == manifest.statistics.particles_binned, Fault::format,
          "{} states that {} of {} particles were binned: write the dataset again with --force.", source,
          manifest.statistics.particles_binned, manifest.statistics.particles_in);
-  ensure(manifest.spec.kind == VoxelKind::counts || manifest.field.is_finite(), Fault::format,
+  ensure(manifest.spec.input.kind == VoxelKind::counts || manifest.field.is_finite(), Fault::format,
          "{} has no finite statistics of its field: restore the file.", source);
+  ensure(!manifest.spec.target || manifest.target.voxels == 0 || manifest.target.is_finite(), Fault::format,
+         "{} has no finite statistics of its target: restore the file.", source);
   const auto finite = [](const ChannelRecord& channel) {
     const ChannelStatistics& training = channel.training;
     return training.values.is_finite() && std::isfinite(channel.lowest) &&
            (training.log1p.voxels == 0 || training.log1p.is_finite()) &&
            (training.log.voxels == 0 || training.log.is_finite());
   };
-  ensure(manifest.channels.empty() || (std::cmp_equal(manifest.channels.size(), manifest.spec.channels()) &&
-                                       std::ranges::all_of(manifest.channels, finite)),
+  ensure(manifest.channels.empty() ||
+             (std::cmp_equal(manifest.channels.size(), manifest.spec.input.channels()) &&
+              std::ranges::all_of(manifest.channels, finite)),
          Fault::format, "{} has no finite statistics of each of its {} channels: restore the file.", source,
-         manifest.spec.channels());
+         manifest.spec.input.channels());
 }
 
 Json to_object(const ShardOrigin& origin) {
@@ -124,7 +127,7 @@ ShardOrigin origin_in_config(const Json& config) {
 constexpr const char* kFieldType = "float32";  ///< "voxel_type" of fields; counts have no such key
 
 Json statistics_of(const DatasetManifest& manifest) {
-  if (manifest.spec.kind == VoxelKind::field) {
+  if (manifest.spec.input.kind == VoxelKind::field) {
     Json statistics;
     to_json(statistics, manifest.field);
     if (manifest.channels.empty()) return statistics;
@@ -139,17 +142,26 @@ Json statistics_of(const DatasetManifest& manifest) {
 }
 
 void read_statistics(const Json& json, DatasetManifest& manifest) {
-  if (manifest.spec.kind == VoxelKind::field) {
-    const std::uint64_t voxels = manifest.split(Split::train).samples * manifest.spec.voxels();
+  if (manifest.spec.input.kind == VoxelKind::field) {
+    const std::uint64_t voxels = manifest.split(Split::train).samples * manifest.spec.input.voxels();
     manifest.field = read_field_statistics(json, voxels);
     if (!json.contains("channels")) return;
-    const auto of_channel = voxels / static_cast<std::uint64_t>(manifest.spec.channels());
+    const auto of_channel = voxels / static_cast<std::uint64_t>(manifest.spec.input.channels());
     for (const Json& channel : json["channels"])
       manifest.channels.push_back(read_channel(channel, of_channel));
   } else {
     manifest.spec.mean_count = json.at("mean_count");
     manifest.statistics = {json.at("max_count"), json.at("particles_in"), json.at("particles_binned")};
   }
+}
+
+void read_target(const Json& json, DatasetManifest& manifest) {
+  std::vector<int> shape = manifest.spec.input.shape;
+  if (shape.size() > 3) shape.erase(shape.begin());
+  const Quantity& target = manifest.spec.target.emplace(VoxelKind::field, shape, json.at("redshifts"),
+                                                        json.at("quantity").get<std::string>());
+  const std::uint64_t trained = manifest.split(Split::train).samples;
+  if (trained > 0) manifest.target = read_field_statistics(json.at("statistics"), trained * target.voxels());
 }
 
 }  // namespace
@@ -171,8 +183,8 @@ std::optional<Leak> DatasetManifest::leak() const {
 }
 
 VoxelScale DatasetManifest::scale(Curve curve) const {
-  if (spec.kind == VoxelKind::counts) return {spec.kind, spec.mean_count};
-  if (curve == Curve::none && !scaled_by_channel()) return {spec.kind, field.mean, field.deviation};
+  if (spec.input.kind == VoxelKind::counts) return {spec.input.kind, spec.mean_count};
+  if (curve == Curve::none && !scaled_by_channel()) return {spec.input.kind, field.mean, field.deviation};
   ensure(
       !channels.empty(), Fault::config,
       "--voxels by a logarithm needs the ranges of the channels, which the manifest of this dataset, of an "
@@ -182,13 +194,13 @@ VoxelScale DatasetManifest::scale(Curve curve) const {
     const FieldStatistics& found = channel.training.under(curve);
     scales.push_back({found.mean, found.deviation});
   }
-  if (scales.size() == 1) return {spec.kind, scales.front().mean, scales.front().deviation, curve};
-  return {spec.kind, field.mean, field.deviation, curve, scales};
+  if (scales.size() == 1) return {spec.input.kind, scales.front().mean, scales.front().deviation, curve};
+  return {spec.input.kind, field.mean, field.deviation, curve, scales};
 }
 
 VoxelTransform DatasetManifest::transform(std::string_view name, double smooth) const {
   VoxelTransform made;
-  if (spec.kind == VoxelKind::counts || !transform_is_for(name, spec.kind)) {
+  if (spec.input.kind == VoxelKind::counts || !transform_is_for(name, spec.input.kind)) {
     made = find_voxel_transform(name, scale());
   } else {
     ensure_in_domain(name, channels);
@@ -212,9 +224,9 @@ Json DatasetManifest::details() const {
   for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
     to_json(split_records[std::string(kSplitNames[s])], splits[s]);
   }
-  Json json = {{"parameters", spec.parameters}, {"shape", spec.shape},
-               {"redshifts", spec.redshifts},   {"subvolumes_per_simulation", subvolumes},
-               {"splits", split_records},       {"statistics", statistics_of(*this)},
+  Json json = {{"parameters", spec.parameters},     {"shape", spec.input.shape},
+               {"redshifts", spec.input.redshifts}, {"subvolumes_per_simulation", subvolumes},
+               {"splits", split_records},           {"statistics", statistics_of(*this)},
                {"origin", to_object(origin)}};
   if (spec.rolls > 0) json["rolls"] = spec.rolls;
   if (!spec.line_of_sight.empty()) json[core::kLineOfSightKey] = spec.line_of_sight;
@@ -222,7 +234,11 @@ Json DatasetManifest::details() const {
   if (!joined.is_null()) json["joined"] = joined;
   if (seeds_assumed) json["seeds_assumed"] = true;
   if (const auto shared = leak()) json["leak"] = *shared;
-  if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
+  if (spec.target) {
+    json["target"] = {{"quantity", spec.target->name}, {"redshifts", spec.target->redshifts}};
+    if (target.voxels > 0) to_json(json["target"]["statistics"], target);
+  }
+  if (spec.input.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_facts(json, facts);
   core::write_length(json, "box", spec.box_size);
   core::write_length(json, "voxel", spec.voxel_size());
@@ -235,11 +251,10 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
   const Json& json = manifest.base.details;
   core::reading_json(source, [&] {
     manifest.spec = {.parameters = json.at("parameters"),
-                     .shape = json.at("shape"),
+                     .input = {json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts,
+                               json.at("shape"), json.at("redshifts")},
                      .box_size = core::read_length(json, "box"),
-                     .redshifts = json.at("redshifts"),
                      .input_id = "",
-                     .kind = json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts,
                      .rolls = json.value("rolls", 0),
                      .line_of_sight = json.value(core::kLineOfSightKey, ""),
                      .settings = json.value("settings", std::vector<SettingColumn>())};
@@ -254,6 +269,7 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
       from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
     }
     read_statistics(json.at("statistics"), manifest);
+    if (json.contains("target")) read_target(json["target"], manifest);
     manifest.facts = core::read_facts(json, source);
     manifest.joined = json.value("joined", Json());
     manifest.seeds_assumed = json.value("seeds_assumed", false);

@@ -15,7 +15,7 @@
 #include "dataset/shard/shard_format.hpp"
 #include "dataset/shard/shard_writer.hpp"
 #include "dataset/shard/split.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 
 namespace cosmo::dataset {
 
@@ -50,11 +50,13 @@ struct DatasetManifest {
   std::array<SplitRecord, 3> splits;         ///< by Split
   CountStatistics statistics;                ///< statistics of counts
   FieldStatistics field;                     ///< statistics of a field, over the training samples
+  FieldStatistics target = {};               ///< those of the target, if samples have one
   std::vector<ChannelRecord> channels = {};  ///< for fields; none in manifests of earlier versions
   core::Facts facts = {};                    ///< what is known of its universes; empty for arrays
   /// [{first: its first simulation's number, simulations, parameters}] of each suite that was joined; null for one.
   core::Json joined = nullptr;
-  bool seeds_assumed = false;  ///< whether the seeds of some universes are not stated, and so their simulations' numbers
+  bool seeds_assumed =
+      false;  ///< whether the seeds of some universes are not stated, and so their simulations' numbers
 
   /// What a transform needs to know about the voxels, for a field under the curve. Throws Error{config} naming --voxels
   /// for a curve of which the manifest has no statistics.
@@ -64,7 +66,7 @@ struct DatasetManifest {
   /// --smooth if it is not between 0 and a quarter of the box, or samples are not whole boxes.
   VoxelTransform transform(std::string_view name, double smooth = 0) const;
   /// Whether each channel of a field has its own scale.
-  bool scaled_by_channel() const { return spec.channels() > 1 && !channels.empty(); }
+  bool scaled_by_channel() const { return spec.input.channels() > 1 && !channels.empty(); }
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
   /// Number of samples in all splits together.
   std::uint64_t samples() const;

@@ -15,10 +15,13 @@
 //   /roll        uint16 (N)       only where training universes were rolled: number of the roll of the
 //                                 periodic box before it was cut; 0: it was not
 //   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
+//   /t           float32 (N, n, n, n)  only where samples have a target: a field on the voxels of /x, cut and rolled with them;
+//                                 chunk = one sample, filter as /x
+//   /t_crc32, /t_plane_crc32      as those of /x
 //   /settings    float64 (N, S)   only where settings of universes differ: their values, for texts positions
 //                                 in a list; attributes `names` (S), and NAME (texts) for each column of texts
 //   attributes of the file
-//     schema "cosmo.shard", schema_version 2, code_version, input_id (id of the suite's manifest)
+//     schema "cosmo.shard", schema_version 2, or 3 with a target, code_version, input_id (id of the suite's manifest)
 //     box, voxel          side of a sample and of a voxel [Mpc/h]; box_mpc, voxel_mpc [Mpc] instead if the
 //                         suite's boxes have one size in Mpc
 //     redshifts           (C)
@@ -27,73 +30,47 @@
 //     mean_count          mean per voxel of the suite; not for fields
 //     particles, max_count  sum and largest of /x; not for fields
 //     minimum, maximum, mean, deviation  for fields only, of all of /x
+//     target              the name of the target, "initial"; with it target_minimum, target_maximum,
+//                         target_mean, target_deviation of all of /t
 //
 // Equal requests give equal bytes, whatever the number of ranks. A file is trusted only after its size and
 // sha256 agree with the manifest; the crc32 of a sample is checked whenever it is read.
 
 #include <cstdint>
-#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/hdf5/hdf5.hpp"
 #include "core/universe/length.hpp"
 #include "core/universe/universe.hpp"
+#include "dataset/quantity/quantity.hpp"
+#include "dataset/quantity/voxel_statistics.hpp"
 #include "dataset/shard/setting_column.hpp"
 #include "dataset/shard/split.hpp"
-#include "dataset/shard/voxel_statistics.hpp"
 
 namespace cosmo::dataset {
 
 inline constexpr const char* kShardSchema = "cosmo.shard";
-inline constexpr std::uint64_t kShardSchemaVersion = 2;  ///< version written; 1 is read, too
+/// Versions written, of shards without and with a target; 1 is read, too.
+inline constexpr std::uint64_t kShardSchemaVersion = 2, kTargetSchemaVersion = 3;
 inline constexpr int kMostRolls = 1000;
-
-/// What voxels hold.
-enum class VoxelKind {
-  counts,  ///< uint16, particles
-  field    ///< float32, any finite number
-};
 
 /// What every sample of a dataset has in common.
 struct SampleSpec {
   core::ParameterSpace parameters;
-  std::vector<int> shape;         ///< (n, n, n) or (C, n, n, n)
-  core::Length box_size;          ///< side of a sample
-  std::vector<double> redshifts;  ///< (C)
-  double mean_count = 0;          ///< mean per voxel of the suite; 0 for fields
-  std::string input_id;           ///< id of the suite's manifest
-  VoxelKind kind = VoxelKind::counts;
-  int rolls = 0;  ///< rolls of each training universe, each cut as the universe itself is
+  Quantity input;
+  core::Length box_size;  ///< side of a sample
+  double mean_count = 0;  ///< mean per voxel of the suite; 0 for fields
+  std::string input_id;   ///< id of the suite's manifest
+  int rolls = 0;          ///< rolls of each training universe, each cut as the universe itself is
   core::LineOfSight line_of_sight = {};
-  std::vector<SettingColumn> settings = {};  ///< (S) in which universes differ besides their parameters
+  std::vector<SettingColumn> settings = {};       ///< (S) in which universes differ besides their parameters
+  std::optional<Quantity> target = std::nullopt;  ///< a field beside the input, on the same voxels
 
-  int channels() const { return shape.size() == 4 ? shape.front() : 1; }
-  int side() const { return shape.back(); }  ///< voxels per side
+  int side() const { return input.side(); }  ///< voxels per side
   core::Length voxel_size() const { return box_size / side(); }
-  /// Voxels of a sample, over all channels.
-  std::size_t voxels() const {
-    return std::accumulate(shape.begin(), shape.end(), std::size_t{1},
-                           [](std::size_t product, int n) { return product * static_cast<std::size_t>(n); });
-  }
-  /// Size of a sample's voxels, uncompressed. [bytes]
-  std::size_t bytes() const {
-    return voxels() * (kind == VoxelKind::counts ? sizeof(std::uint16_t) : sizeof(float));
-  }
-  /// Planes of a sample, over all channels, one after another.
-  std::size_t planes() const { return static_cast<std::size_t>(channels() * side()); }
-  /// The shape of /plane_crc32 for `samples` samples.
-  core::hdf5::Shape plane_shape(std::size_t samples) const {
-    core::hdf5::Shape planes = stored_shape(samples);
-    planes.resize(planes.size() - 2);
-    return planes;
-  }
-  /// The shape of /x for `samples` samples.
-  core::hdf5::Shape stored_shape(std::size_t samples) const {
-    core::hdf5::Shape stored = {samples};
-    stored.insert(stored.end(), shape.begin(), shape.end());
-    return stored;
-  }
+  /// Size of a sample's voxels, those of its target included, uncompressed. [bytes]
+  std::size_t bytes() const { return input.bytes() + (target ? target->bytes() : 0); }
 };
 
 /// The name of the attribute that holds a length: `name` in Mpc/h, `name`_mpc in Mpc.

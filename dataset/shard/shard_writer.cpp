@@ -1,10 +1,8 @@
 #include "dataset/shard/shard_writer.hpp"
 
-#include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/file/checksum.hpp"
 #include "core/universe/cosmology_attributes.hpp"
 #include "core/version.hpp"
 
@@ -15,12 +13,11 @@ using core::Fault;
 
 namespace {
 
-core::hdf5::Dataset create_voxels(core::hdf5::File& file, const SampleSpec& spec, std::size_t samples,
-                                  Compression compression) {
-  const core::hdf5::Shape shape = spec.stored_shape(samples);
-  const core::hdf5::Storage storage{spec.stored_shape(1), compression == Compression::gzip};
-  if (spec.kind == VoxelKind::field) return file.create_dataset<float>("x", shape, storage);
-  return file.create_dataset<std::uint16_t>("x", shape, storage);
+void write_attributes(core::hdf5::File& file, const FieldStatistics& statistics, const std::string& prefix) {
+  file.set_attribute(prefix + "minimum", statistics.minimum);
+  file.set_attribute(prefix + "maximum", statistics.maximum);
+  file.set_attribute(prefix + "mean", statistics.mean);
+  file.set_attribute(prefix + "deviation", statistics.deviation);
 }
 
 }  // namespace
@@ -42,35 +39,45 @@ ShardWriter::ShardWriter(const std::filesystem::path& path, const SampleSpec& sp
       spec_(spec),
       scaler_(spec.parameters),
       samples_(samples),
-      file_(core::hdf5::File::create(path)),
-      x_(create_voxels(file_, spec, samples, compression)) {}
-
-void ShardWriter::append(const Sample& sample, std::span<const std::uint16_t> counts) {
-  append_voxels(sample, counts);
+      file_(core::hdf5::File::create(path)) {
+  const bool deflated = compression == Compression::gzip;
+  input_.emplace(file_, kInputNames, spec.input, samples, deflated);
+  if (spec.target) target_.emplace(file_, kTargetNames, *spec.target, samples, deflated);
 }
 
-void ShardWriter::append(const Sample& sample, std::span<const float> field) {
-  append_voxels(sample, field);
-  ensure(statistics_.field.is_finite(), Fault::format,
+void ShardWriter::append(const Sample& sample, std::span<const std::uint16_t> counts,
+                         std::span<const float> target) {
+  append_voxels(sample, counts, target);
+}
+
+void ShardWriter::append(const Sample& sample, std::span<const float> field, std::span<const float> target) {
+  append_voxels(sample, field, target);
+  ensure_finite(statistics_.field, sample);
+}
+
+void ShardWriter::ensure_finite(const FieldStatistics& statistics, const Sample& sample) const {
+  ensure(statistics.is_finite(), Fault::format,
          "Simulation {}, sub-volume {} has voxels that are not finite numbers, for {}: restore its source.",
          sample.simulation, sample.subvolume, path_);
 }
 
 template <class T>
-void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels) {
+void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels,
+                                std::span<const float> target) {
   const std::size_t row = simulation_.size();
   const std::size_t parameters = scaler_.size();
-  const bool fits = (spec_.kind == VoxelKind::field) == std::is_same_v<T, float>;
   ensure(row < samples_ && sample.parameters.size() == parameters &&
-             sample.settings.size() == spec_.settings.size() && fits,
+             sample.settings.size() == spec_.settings.size() && target.empty() != target_.has_value(),
          Fault::internal, "Sample {} does not fit in a shard of {} samples.", row, samples_);
-  core::hdf5::Shape start(spec_.shape.size() + 1, 0);
-  start[0] = row;
-  x_->write(start, spec_.stored_shape(1), voxels);
+  input_->append(row, voxels);
+  if (target_) {
+    target_->append(row, target);
+    statistics_.target.add(target);
+    ensure_finite(statistics_.target, sample);
+  }
   y_.insert(y_.end(), sample.parameters.begin(), sample.parameters.end());
   y_unit_.resize(y_.size());
   scaler_.to_unit(sample.parameters, std::span(y_unit_).last(parameters));
-  add_checksums(std::as_bytes(voxels));
   simulation_.push_back(sample.simulation);
   subvolume_.push_back(sample.subvolume);
   seed_.push_back(sample.seed);
@@ -80,28 +87,17 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels)
   statistics_.add(voxels);
 }
 
-void ShardWriter::add_checksums(std::span<const std::byte> voxels) {
-  const std::size_t plane = voxels.size() / spec_.planes();
-  std::uint32_t all = core::crc32({});
-  for (std::size_t first = 0; first < voxels.size(); first += plane) {
-    plane_crc32_.push_back(core::crc32(voxels.subspan(first, plane)));
-    all = core::crc32_joined(all, plane_crc32_.back(), plane);
-  }
-  crc32_.push_back(all);
-}
-
 void ShardWriter::write_statistics() {
-  if (spec_.kind == VoxelKind::field) {
-    const FieldStatistics& field = statistics_.field;
-    file_.set_attribute("minimum", field.minimum);
-    file_.set_attribute("maximum", field.maximum);
-    file_.set_attribute("mean", field.mean);
-    file_.set_attribute("deviation", field.deviation);
+  if (spec_.input.kind == VoxelKind::field) {
+    write_attributes(file_, statistics_.field, "");
   } else {
     file_.set_attribute("mean_count", spec_.mean_count);
     file_.set_attribute("particles", statistics_.counts.particles);
     file_.set_attribute("max_count", statistics_.counts.max_count);
   }
+  if (!spec_.target) return;
+  file_.set_attribute("target", spec_.target->name);
+  write_attributes(file_, statistics_.target, "target_");
 }
 
 void ShardWriter::finish() && {
@@ -113,8 +109,8 @@ void ShardWriter::finish() && {
   };
   write("y", {samples_, scaler_.size()}, y_);
   write("y_unit", {samples_, scaler_.size()}, y_unit_);
-  write("crc32", {samples_}, crc32_);
-  write("plane_crc32", spec_.plane_shape(samples_), plane_crc32_);
+  input_->write_checksums(file_);
+  if (target_) target_->write_checksums(file_);
   write("simulation", {samples_}, simulation_);
   write("subvolume", {samples_}, subvolume_);
   write("seed", {samples_}, seed_);
@@ -124,18 +120,19 @@ void ShardWriter::finish() && {
   }
   if (!spec_.settings.empty()) write_settings(file_, spec_.settings, settings_);
   file_.set_attribute("schema", std::string(kShardSchema));
-  file_.set_attribute("schema_version", kShardSchemaVersion);
+  file_.set_attribute("schema_version", spec_.target ? kTargetSchemaVersion : kShardSchemaVersion);
   file_.set_attribute("code_version", core::version());
   file_.set_attribute("input_id", spec_.input_id);
   file_.set_attribute(length_attribute("box", spec_.box_size.unit), spec_.box_size.value);
   file_.set_attribute(length_attribute("voxel", spec_.box_size.unit), spec_.voxel_size().value);
-  file_.set_attribute("redshifts", spec_.redshifts);
+  file_.set_attribute("redshifts", spec_.input.redshifts);
   file_.set_attribute("parameter_names", spec_.parameters.names);
   file_.set_attribute("parameter_low", spec_.parameters.low);
   file_.set_attribute("parameter_high", spec_.parameters.high);
   core::write_line_of_sight(file_, spec_.line_of_sight);
   write_statistics();
-  x_.reset();
+  input_.reset();
+  target_.reset();
   file_.close();
 }
 

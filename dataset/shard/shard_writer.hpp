@@ -10,6 +10,7 @@
 
 #include "dataset/shard/sample.hpp"
 #include "dataset/shard/shard_format.hpp"
+#include "dataset/shard/shard_tensor.hpp"
 #include "dataset/shard/target_scaler.hpp"
 
 namespace cosmo::dataset {
@@ -28,18 +29,19 @@ class ShardWriter {
   ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
               Compression compression);
 
-  /// Writes the next sample; counts or field (C, n, n, n), depending on the spec's kind. Throws Error{io}, or
-  /// Error{format} if a value is not a finite number.
-  void append(const Sample& sample, std::span<const std::uint16_t> counts);
-  void append(const Sample& sample, std::span<const float> field);
+  /// Writes the next sample: its input, counts or a field (C, n, n, n), depending on the spec's kind, and its target if the
+  /// spec has one. Throws Error{io}, or Error{format} if a value is not a finite number.
+  void append(const Sample& sample, std::span<const std::uint16_t> counts,
+              std::span<const float> target = {});
+  void append(const Sample& sample, std::span<const float> field, std::span<const float> target = {});
   /// Writes labels, checksums and statistics and closes the file. Throws Error{internal} if samples are
   /// missing.
   void finish() &&;
 
  private:
   template <class T>
-  void append_voxels(const Sample& sample, std::span<const T> voxels);
-  void add_checksums(std::span<const std::byte> voxels);
+  void append_voxels(const Sample& sample, std::span<const T> voxels, std::span<const float> target);
+  void ensure_finite(const FieldStatistics& statistics, const Sample& sample) const;
   void write_statistics();
 
   std::string path_;
@@ -47,11 +49,9 @@ class ShardWriter {
   TargetScaler scaler_;
   std::size_t samples_;
   core::hdf5::File file_;
-  std::optional<core::hdf5::Dataset> x_;  ///< until finish()
+  std::optional<TensorWriter> input_, target_;  ///< until finish(); the latter if there is one
   std::vector<double> y_;
   std::vector<float> y_unit_;
-  std::vector<std::uint32_t> crc32_;
-  std::vector<std::uint32_t> plane_crc32_;
   std::vector<std::uint32_t> simulation_;
   std::vector<std::uint8_t> subvolume_;
   std::vector<std::uint64_t> seed_;

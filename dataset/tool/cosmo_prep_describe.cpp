@@ -61,6 +61,15 @@ std::string describe_field(const DatasetManifest& manifest) {
   return text;
 }
 
+std::string describe_target(const DatasetManifest& manifest) {
+  const Quantity& target = *manifest.spec.target;
+  std::string text =
+      fmt::format("target      {}, {} voxels, a float32 field", target.name, fmt::join(target.shape, " × "));
+  if (manifest.target.voxels > 0)
+    text += fmt::format(", mean {:.4g}, deviation {:.4g}", manifest.target.mean, manifest.target.deviation);
+  return text + "\n";
+}
+
 std::string describe(const DatasetManifest& manifest) {
   std::string text =
       fmt::format("{:<11} {:>11} {:>8} {:>7} {:>10}\n", "split", "simulations", "samples", "shards", "size");
@@ -77,14 +86,15 @@ std::string describe(const DatasetManifest& manifest) {
     text += fmt::format(
         "rolls       {} of each training universe beside itself: new cuts, no new universes\n", spec.rolls);
   }
-  if (spec.redshifts != std::vector<double>{0}) {
-    text += fmt::format("redshifts   {}\n", fmt::join(spec.redshifts, ", "));
+  if (spec.input.redshifts != std::vector<double>{0}) {
+    text += fmt::format("redshifts   {}\n", fmt::join(spec.input.redshifts, ", "));
   }
   if (!spec.line_of_sight.empty()) text += "space       " + core::describe_space(spec.line_of_sight) + "\n";
-  const bool counts = spec.kind == VoxelKind::counts;
-  text += fmt::format("sample      {} voxels of {:.6g} {}, {}\n", fmt::join(spec.shape, " × "),
+  const bool counts = spec.input.kind == VoxelKind::counts;
+  text += fmt::format("sample      {} voxels of {:.6g} {}, {}\n", fmt::join(spec.input.shape, " × "),
                       spec.voxel_size().value, name_of(spec.box_size.unit),
                       counts ? "uint16 counts" : "a float32 field");
+  if (spec.target) text += describe_target(manifest);
   for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
     text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
                         spec.parameters.high[p]);

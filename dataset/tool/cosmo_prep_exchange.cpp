@@ -56,7 +56,8 @@ const ExchangeFormat& chosen_format(const core::Options& options) {
 
 /// Bytes that the threads of a rank work with: counts, what is made of them, and the file.
 double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int threads) {
-  return static_cast<double>(spec.bytes() + format.copies * spec.voxels() * voxel_bytes(format, spec.kind)) *
+  return static_cast<double>(spec.input.bytes() +
+                             format.copies * spec.input.voxels() * voxel_bytes(format, spec.input.kind)) *
          threads;
 }
 
@@ -64,7 +65,7 @@ double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int th
 core::Needs needs_of(const SampleSpec& spec, const ExchangeFormat& format, int threads) {
   const double memory = memory_bytes(spec, format, threads);
   return {.memory = core::resident_memory() + static_cast<std::uint64_t>(memory),
-          .memory_cause = fmt::format("Samples of {} voxels need", fmt::join(spec.shape, " × ")),
+          .memory_cause = fmt::format("Samples of {} voxels need", fmt::join(spec.input.shape, " × ")),
           .memory_remedy = "choose fewer --threads",
           .disk_cause = "The samples to write"};
 }
@@ -104,7 +105,12 @@ class ExportStage : public core::Stage {
       format_ = &chosen_format(run.options);
       input_ = run.options.text("input");
       dataset_ = load_dataset_manifest(input_);
-      check_fits(*format_, dataset_.spec.kind, dataset_.statistics.max_count);
+      core::ensure(
+          !dataset_.spec.target, core::Fault::config,
+          "{} has a target beside its counts, for which --format has no place: read it with the Python package "
+          "(docs/python.md).",
+          input_);
+      check_fits(*format_, dataset_.spec.input.kind, dataset_.statistics.max_count);
       request = export_request(input_, dataset_, *format_, target);
     });
   }
@@ -314,7 +320,7 @@ class ImportStage : public core::Stage {
       for (const core::FileRecord& file : import_.dataset.base.files) add(file.path, file.bytes);
     } else {
       for (const ForeignShard& shard : import_.plan->shards)
-        add(shard.path, shard.samples.size() * import_.dataset.spec.bytes());
+        add(shard.path, shard.samples.size() * import_.dataset.spec.input.bytes());
     }
     return needs;
   }

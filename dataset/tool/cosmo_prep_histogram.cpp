@@ -47,10 +47,7 @@ Job read_job(const core::Options& options, histogram::WeighedSnapshot weighed,
   histogram::SettledCosmology settled =
       histogram::settle_cosmology(histogram::stated_parameters(options), job.snapshot().parameters());
   job.assumed = std::move(settled.assumed);
-  for (const auto& [name, value] : reading.overrides)
-    ensure(value.has_value() || options.given(histogram::option_of(name)), Fault::usage,
-           "--override {0} leaves it unstated: give --override {0}=X, or --{1}.", name,
-           histogram::option_of(name));
+  histogram::ensure_stated(reading, settled.unstated);
   const std::uint64_t seed = options.given("seed") ? options.seed("seed") : job.snapshot().seed().value_or(0);
   job.header = {{.universe = {seed, settled.cosmology},
                  .box_size = job.snapshot().box_size() / job.snapshot().units_per_mpc_h(),

@@ -44,6 +44,11 @@ void declare_shard(core::Options& options) {
       "whatever varies among them: a suite at one fixed cosmology tests bias and scatter there");
   options.add("keep-split DIR", std::nullopt,
               "keep the validation and test universes of this data set, for an --input that has grown since");
+  options.add(
+      "target NAME", std::nullopt,
+      "a field beside the counts of each sample, to learn instead of parameters: initial, the linear density that "
+      "cosmo-sim generate --save counts,initial wrote",
+      {"initial"});
   options.add("seed N", "1", "seed of the split and of the order of training samples");
   options.begin_group(core::kForExperts);
   options.add(
@@ -160,6 +165,7 @@ ShardSettings read_settings(const core::Options& options, const JoinedSources& s
   settings.compression = find_compression(options.choice("compress"));
   settings.seed = options.seed("seed");
   settings.redshifts = read_redshifts(options);
+  if (options.given("target")) settings.target = options.choice("target");
   settings.rolls = static_cast<int>(options.integer("rolls", 0, kMostRolls));
   settings.allow_leak = options.flag("allow-leak");
   return settings;

@@ -81,6 +81,7 @@ histogram::SnapshotSuite read_suite(const core::Invocation& run, const histogram
   run.comm.agree([&] {
     suite = histogram::plan_snapshot_suite(table.rows, facts, histogram::stated_parameters(run.options),
                                            histogram::read_grid(run.options));
+    histogram::ensure_stated(reading, suite.unstated);
   });
   return suite;
 }

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "dataset/shard/curve.hpp"
+#include "dataset/quantity/curve.hpp"
 
 namespace cosmo::dataset {
 

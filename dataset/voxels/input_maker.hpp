@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "dataset/voxels/augmentation.hpp"
 #include "dataset/voxels/field_map.hpp"
 #include "dataset/voxels/low_pass.hpp"

@@ -11,6 +11,13 @@ namespace cosmo::histogram {
 
 using core::Fault;
 
+void ensure_stated(const GadgetReading& reading, const std::vector<std::string>& unstated) {
+  for (const std::string& name : unstated)
+    ensure(!reading.overrides.contains(name), Fault::usage,
+           "--override {0} leaves it unstated: give --override {0}=X, --{1}, or a column of a table.", name,
+           option_of(name));
+}
+
 std::string option_of(std::string_view parameter) {
   std::string name(parameter);
   std::ranges::replace(name, '_', '-');

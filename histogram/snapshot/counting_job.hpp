@@ -14,6 +14,10 @@ namespace cosmo::histogram {
 
 /// The option name of a parameter: omega-m for omega_m.
 std::string option_of(std::string_view parameter);
+
+/// Throws Error{usage} if an override without a value leaves one of the parameters `unstated`.
+void ensure_stated(const GadgetReading& reading, const std::vector<std::string>& unstated);
+
 /// The parameters that options state.
 StatedParameters stated_parameters(const core::Options& options);
 /// --grid. Throws Error{config} if it is out of range.

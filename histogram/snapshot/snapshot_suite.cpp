@@ -57,9 +57,23 @@ SnapshotFacts to_facts(const Json& json) {
           json[12]};
 }
 
+/// Throws Error{config} if the table has another redshift or box than the snapshot.
+void check_columns(const SnapshotRow& row, const SnapshotFacts& facts) {
+  constexpr double kTyped = 0.01;  // tables round
+  const auto near = [](double a, double b) { return std::abs(a - b) <= kTyped * std::abs(b); };
+  ensure(!row.redshift || near(1 + *row.redshift, 1 + facts.redshift), Fault::config,
+         "{} has the redshift {} and the snapshot has {}: correct the table.", row.place,
+         row.redshift.value_or(0), facts.redshift);
+  ensure(!row.box_size || near(*row.box_size, facts.box_size) ||
+             near(*row.box_size, facts.box_size * facts.units_per_mpc_h),
+         Fault::config, "{} has a box of {} and the snapshot has one of {} Mpc/h: correct the table.",
+         row.place, row.box_size.value_or(0), facts.box_size);
+}
+
 /// The universe of a line, and the parameters that have to be assumed.
 SettledCosmology cosmology_of(const SnapshotRow& row, const SnapshotFacts& facts,
                               const StatedParameters& stated) {
+  check_columns(row, facts);
   StatedParameters user = stated;
   for (const auto& [name, value] : row.parameters) {
     const bool fresh = user.emplace(name, StatedParameter{value, row.place + ": " + name}).second;
@@ -226,6 +240,7 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
   suite.manifest.line_of_sight = facts.front().line_of_sight;
   suite.counts.resize(table.size());
   suite.assumed.assign(assumed.begin(), assumed.end());
+  suite.unstated.assign(unstated.begin(), unstated.end());
   suite.remarks = std::move(remarks);
   suite.others = facts.front().others;
   Json content = Json::array();

@@ -49,7 +49,8 @@ struct SnapshotSuite {
   core::SimulationManifest manifest;  ///< everything but `base`
   std::vector<PlannedCounts> counts;  ///< one for each line of the table
   std::vector<std::string> files;     ///< files of all snapshots
-  std::vector<std::string> assumed;   ///< parameters not stated for some universe
+  std::vector<std::string> unstated;  ///< parameters not stated for some universe
+  std::vector<std::string> assumed;   ///< those of them that a warning names
   std::string others;                 ///< types of the first snapshot that are not counted
   std::vector<std::string> remarks;   ///< what is doubtful, sentences that begin with a place in the table
   std::string sha256;                 ///< SHA-256 of all data on the universes and their snapshots

@@ -18,13 +18,21 @@ using core::Fault;
 
 namespace {
 
+/// The name here of a column.
+std::string column_called(std::string_view word) {
+  const std::string simplified = core::simplified_name(word);
+  if (simplified == "z") return "redshift";
+  if (simplified == "boxsize" || simplified == "lbox") return "box";
+  return core::parameter_called(word);
+}
+
 /// The header's names; empty for columns that are not used, and those but for names of rows in `unused`.
 std::vector<std::string> names_of(const core::CsvTable& table, std::vector<std::string>& unused) {
-  std::vector<std::string> known = {"snapshot", "simulation", "seed"};
+  std::vector<std::string> known = {"snapshot", "simulation", "seed", "redshift", "box"};
   for (const auto& row : core::kCosmologyParameters) known.emplace_back(row.name);
   std::vector<core::Cell> others;
   const std::vector<std::string> names = table.names([&](const core::Cell& cell) {
-    const std::string name = core::parameter_called(cell.text);
+    const std::string name = column_called(cell.text);
     if (std::ranges::count(known, name) > 0) return name;
     if (!core::other_form(cell.text) && core::near_name(cell.text, known))
       core::ensure_column(cell, name, known);
@@ -56,7 +64,7 @@ SnapshotTable read_snapshot_table(const std::filesystem::path& path) {
   std::vector<SnapshotRow>& rows = found.rows;
   const std::vector<std::string> names = names_of(table, found.unused);
   table.for_each_row([&](const std::vector<core::Cell>& cells) {
-    SnapshotRow row{{}, static_cast<std::uint32_t>(rows.size()), {}, {}, cells.front().place()};
+    SnapshotRow row{{}, static_cast<std::uint32_t>(rows.size()), {}, {}, {}, {}, cells.front().place()};
     for (std::size_t c = 0; c < cells.size(); ++c) {
       if (names[c] == "snapshot") {
         ensure(!cells[c].text.empty(), Fault::format, "{} names no snapshot: correct the table.", row.place);
@@ -65,6 +73,10 @@ SnapshotTable read_snapshot_table(const std::filesystem::path& path) {
         row.simulation = static_cast<std::uint32_t>(cells[c].whole_number(names[c], kMostSimulations));
       } else if (names[c] == "seed") {
         row.seed = cells[c].whole_number(names[c], core::kSeedLimit);
+      } else if (names[c] == "redshift") {
+        row.redshift = cells[c].number();
+      } else if (names[c] == "box") {
+        row.box_size = cells[c].number();
       } else if (!names[c].empty()) {
         row.parameters[names[c]] = cells[c].number();
       }

@@ -6,7 +6,7 @@
 //
 // snapshot is the only required column. Others: simulation (number of the universe: the same for snapshots of
 // one universe at several redshifts; without this column each line is a universe), seed (of the initial
-// conditions, below 2^53), and parameters of core::kCosmologyParameters or their words elsewhere (Om, Omega_m, ns, s8). Lines
+// conditions, below 2^53), redshift and box (compared with the snapshot's), and parameters of core::kCosmologyParameters or their words elsewhere (Om, Omega_m, ns, s8). Lines
 // that begin with # are comments.
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct SnapshotRow {
   std::uint32_t simulation = 0;
   std::optional<std::uint64_t> seed;
   std::map<std::string, double> parameters;
-  std::string place;  ///< "FILE line 3", to begin a message
+  std::optional<double> redshift, box_size;  ///< the latter in Mpc/h, or in the snapshot's unit
+  std::string place;                         ///< "FILE line 3", to begin a message
 };
 
 struct SnapshotTable {

@@ -155,7 +155,7 @@ std::string baseline_plan(const core::Options& options, const nn::ModelManifest&
   if (kept_baselines(options, model) != nullptr) return "; baselines are those of the model";
   const std::uint64_t samples = dataset::regression_samples(manifest);
   return fmt::format("; baselines read {} samples to learn from, {}", samples,
-                     core::format_bytes(static_cast<double>(samples * manifest.spec.bytes())));
+                     core::format_bytes(static_cast<double>(samples * manifest.spec.input.bytes())));
 }
 
 }  // namespace cosmo::infer

@@ -159,7 +159,7 @@ namespace {
 
 template <class Voxel>
 void add_samples(Familiarity& familiarity, dataset::SplitReader& split, std::size_t number) {
-  std::vector<Voxel> voxels(split.spec().voxels());
+  std::vector<Voxel> voxels(split.spec().input.voxels());
   for (std::size_t i = 0; i < number; ++i) {
     split.read(static_cast<std::uint32_t>(i * split.size() / number), voxels);
     familiarity.add(std::span<const Voxel>(voxels));
@@ -192,10 +192,11 @@ std::vector<std::string> truths_outside(const core::ParameterSpace& trained,
 std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split) {
   Familiarity familiarity(model);
   if (!model.range) return familiarity.warnings();
-  const std::size_t most = std::clamp(kMostVoxels / split.spec().voxels(), kFewSamples, kMostSamples);
+  const std::size_t most = std::clamp(kMostVoxels / split.spec().input.voxels(), kFewSamples, kMostSamples);
   const std::size_t number = std::min<std::size_t>(most, split.size());
-  split.spec().kind == dataset::VoxelKind::counts ? add_samples<std::uint16_t>(familiarity, split, number)
-                                                  : add_samples<float>(familiarity, split, number);
+  split.spec().input.kind == dataset::VoxelKind::counts
+      ? add_samples<std::uint16_t>(familiarity, split, number)
+      : add_samples<float>(familiarity, split, number);
   return familiarity.warnings();
 }
 

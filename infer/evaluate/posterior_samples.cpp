@@ -71,15 +71,25 @@ Draws read_draws(const std::filesystem::path& path, std::size_t universe, std::s
 }
 
 /// A line per draw: weight 1, -log of the density, parameters.
-std::string chain_text(const Draws& draws, std::size_t parameters) {
+std::string chain_text(const Draws& draws, std::size_t parameters, std::size_t first, std::size_t last) {
   std::string text;
-  for (std::size_t draw = 0; draw < draws.log_densities.size(); ++draw) {
+  for (std::size_t draw = first; draw < last; ++draw) {
     fmt::format_to(std::back_inserter(text), "1 {:.8g}", -draws.log_densities[draw]);
     for (std::size_t p = 0; p < parameters; ++p)
       fmt::format_to(std::back_inserter(text), " {:.10g}", draws.values[draw * parameters + p]);
     text += '\n';
   }
   return text;
+}
+
+std::string chain_text(const Draws& draws, std::size_t parameters) {
+  constexpr std::size_t kTogether = 8192;
+  const std::size_t count = draws.log_densities.size();
+  std::vector<std::string> parts((count + kTogether - 1) / kTogether);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    parts[part] = chain_text(draws, parameters, part * kTogether, std::min(count, (part + 1) * kTogether));
+  return fmt::format("{}", fmt::join(parts, ""));
 }
 
 std::string chain_name(std::uint32_t number) { return fmt::format("chains/universe_{:05}", number); }

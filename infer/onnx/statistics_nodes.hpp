@@ -3,7 +3,7 @@
 #include <string>
 
 #include "dataset/regression/statistics_regression.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "infer/onnx/onnx_graph.hpp"
 #include "nn/model/input_spec.hpp"
 

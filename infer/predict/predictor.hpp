@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dataset/regression/statistics_regression.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "nn/model/inference.hpp"
 #include "nn/network.hpp"
 

@@ -101,14 +101,14 @@ void add_universes(const Report& report, const ReportSources& sources, ReportFig
                                  caption_of(row, universes.parameters)});
   }
   const dataset::SampleSpec& spec = sources.data.spec;
-  const bool counts = spec.kind == dataset::VoxelKind::counts;
+  const bool counts = spec.input.kind == dataset::VoxelKind::counts;
   figures.universes_caption = fmt::format(
       "Slices of {0:.4g} × {0:.4g} × {1:.3g} {2} averaged over their depth, at z = {3:g}, by number of the "
       "simulation{4}. {11} {5} and {6}; universes of other seeds differ by chance too, so one "
       "slice shows little of its parameters."
       "<span class=\"bar\" style=\"display:block;background:linear-gradient(to right, {7})\"></span>"
       "<span class=\"bar-ends\"><span>{8:.2g}</span><span>{10}</span><span>{9:.2g}</span></span>",
-      drawn.side, drawn.depth, name_of(spec.box_size.unit), spec.redshifts.front(),
+      drawn.side, drawn.depth, name_of(spec.box_size.unit), spec.input.redshifts.front(),
       chosen.size() == 1 ? ""
                          : fmt::format(": from the smallest to the largest {} in equal steps of rank",
                                        html_symbol(universes.parameters.names[sorted_by])),

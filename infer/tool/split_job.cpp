@@ -22,7 +22,8 @@ namespace {
 
 void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
   model.input.ensure_fits(
-      {{spec.channels(), spec.side()}, spec.redshifts, spec.voxel_size(), spec.line_of_sight}, data);
+      {{spec.input.channels(), spec.side()}, spec.input.redshifts, spec.voxel_size(), spec.line_of_sight},
+      data);
   core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
                "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
                fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));
@@ -94,7 +95,7 @@ SplitJob checked_job(const core::Options& options, int ranks) {
                job.data.string(), name_of(job.split));
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
   const dataset::VoxelTransform transform = transform_of(job.model());
-  if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
+  if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.input.kind == transform.kind)
     dataset::ensure_in_domain(transform.name, job.manifest.channels,
                               "the model was trained with it, give data of the kind that it was trained on");
   const nn::NamedFacts known{"the dataset", facts_of(job.manifest)};

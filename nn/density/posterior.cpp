@@ -81,6 +81,7 @@ std::vector<double> Posterior::samples(std::uint64_t seed, std::uint32_t univers
   const core::RandomStream stream(seed, core::Purpose::posterior_sample);
   const std::size_t parameters = coordinates_.parameters();
   std::vector<double> theta(count * parameters);
+#pragma omp parallel for schedule(dynamic)
   for (std::size_t start = 0; start < count; start += kDrawsAtOnce) {
     std::vector<std::vector<std::size_t>> chosen(members_.size());
     for (std::size_t n = start; n < std::min(count, start + kDrawsAtOnce); ++n) {

@@ -128,6 +128,11 @@ class Split(collections.abc.Sequence):
         shard, row = self._place(index)
         return shard.read(row, self.check, out)
 
+    def target(self, index, out=None):
+        """The field beside the counts, float32 (n, n, n) on the same voxels, if the data set has one (cosmo-prep shard --target)."""
+        shard, row = self._place(index)
+        return shard.target(row, self.check, out)
+
     def parameters(self, index):
         """(P) float64: the parameters in physical units, in the order of `names`."""
         shard, row = self._place(index)

@@ -95,9 +95,10 @@ std::optional<TableColumn> named_column(const std::vector<std::string>& names) {
   return std::nullopt;
 }
 
-/// The cells of a row, between blanks or commas.
+/// The cells of a row, between blanks, semicolons or commas.
 std::vector<std::string_view> cells_in(std::string_view line) {
-  return line.find(',') == std::string_view::npos ? core::words_of(line) : core::cells_of(line, ',');
+  const std::size_t separator = line.find_first_of(",;");
+  return separator == std::string_view::npos ? core::words_of(line) : core::cells_of(line, line[separator]);
 }
 
 /// Decides what the file is from its comments and the number of columns in its first row.

@@ -52,12 +52,10 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
   constexpr std::uint32_t kSamplesPerShard = 5;
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
-                   .shape = {kSide, kSide, kSide},
+                   .input = {kind, {kSide, kSide, kSide}, {0}},
                    .box_size = core::Length(64),
-                   .redshifts = {0},
                    .mean_count = kind == VoxelKind::counts ? 8.0 : 0.0,
-                   .input_id = "sha256:0",
-                   .kind = kind};
+                   .input_id = "sha256:0"};
   SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
   fs::create_directories(directory / "train");
   for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {

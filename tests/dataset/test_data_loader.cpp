@@ -35,7 +35,8 @@ Steps run_epoch(SplitReader& reader, LoaderConfig config, std::uint32_t epoch) {
       const auto left = static_cast<int>(kSamples) - static_cast<int>(step) * config.global_batch;
       REQUIRE(batch->samples_in_step == std::min(config.global_batch, left));
       REQUIRE(batch->valid == static_cast<int>(batch->samples.size()));
-      REQUIRE(batch->voxels.size() == static_cast<std::size_t>(config.micro_batch) * reader.spec().voxels());
+      REQUIRE(batch->voxels.size() ==
+              static_cast<std::size_t>(config.micro_batch) * reader.spec().input.voxels());
       ++batches;
       if (batch->last_of_step) {
         REQUIRE(batches == config.global_batch / (config.ranks * config.micro_batch));

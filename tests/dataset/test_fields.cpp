@@ -115,8 +115,8 @@ namespace {
 /// The manifest of a field of two channels, the second with values from `lowest` on.
 DatasetManifest two_channels(float lowest) {
   DatasetManifest manifest;
-  manifest.spec.kind = VoxelKind::field;
-  manifest.spec.shape = {2, 2, 2, 2};
+  manifest.spec.input.kind = VoxelKind::field;
+  manifest.spec.input.shape = {2, 2, 2, 2};
   manifest.channels.resize(2);
   const std::vector<float> first = {1, 2, 3, 6}, second = {lowest, lowest + 1, 1e6f, 3e6f};
   manifest.channels[0] = {{}, 1, "a.npy"};

@@ -72,7 +72,7 @@ TEST_CASE("baselines that were written and read are the same, in the same bytes 
 
 TEST_CASE("the file is not larger than foreseen") {
   dataset::SampleSpec spec;
-  spec.shape = {1, 6, 6, 6};
+  spec.input.shape = {1, 6, 6, 6};
   spec.parameters = kRanges;
   const TemporaryDirectory directory;
   const auto path = directory.path() / "baselines.h5";

@@ -33,9 +33,8 @@ TEST_CASE("a split reads back what was written, over all its shards") {
 TEST_CASE("several channels are stored and read as one sample") {
   const TemporaryDirectory directory;
   const SampleSpec spec{.parameters = {{"h"}, {0.5}, {0.9}},
-                        .shape = {2, 3, 3, 3},
+                        .input = {VoxelKind::counts, {2, 3, 3, 3}, {0, 1}},
                         .box_size = core::Length(6),
-                        .redshifts = {0, 1},
                         .mean_count = 1,
                         .input_id = "sha256:1"};
   std::vector<std::uint16_t> counts(54);
@@ -46,9 +45,9 @@ TEST_CASE("several channels are stored and read as one sample") {
     std::move(writer).finish();
     const ShardReader reader(directory.path() / "x.h5", spec);
     std::vector<std::uint16_t> back(54);
-    reader.read(0, back);
+    reader.tensor().read(0, std::span(back));
     REQUIRE(back == counts);
-    const auto stored = reader.stored(0);
+    const auto stored = reader.tensor().stored(0);
     REQUIRE(stored);
     REQUIRE(stored->chunk.deflated == (compression == Compression::gzip));
     std::fill(back.begin(), back.end(), std::uint16_t{0});
@@ -56,7 +55,7 @@ TEST_CASE("several channels are stored and read as one sample") {
                                    std::as_writable_bytes(std::span(back)));
     REQUIRE(back == counts);
     REQUIRE(reader.statistics().counts.max_count == 53 * 53);
-    REQUIRE(reader.target(0)[0] == Approx(0).margin(1e-6));
+    REQUIRE(reader.labels(0)[0] == Approx(0).margin(1e-6));
   }
 }
 
@@ -100,16 +99,15 @@ TEST_CASE("a shard of another dataset is refused even if its checksum were right
   other.input_id = "sha256:2";
   CHECK_THROWS_WITH(ShardReader(path, other), Contains("input_id"));
   other = manifest.spec;
-  other.shape = {2, 4, 4};
+  other.input.shape = {2, 4, 4};
   CHECK_THROWS_WITH(ShardReader(path, other), Contains("shape"));
 }
 
 TEST_CASE("labels that are not numbers in their range are refused") {
   const TemporaryDirectory directory;
   const SampleSpec spec{.parameters = {{"h"}, {0.5}, {0.9}},
-                        .shape = {2, 2, 2},
+                        .input = {VoxelKind::counts, {2, 2, 2}, {0}},
                         .box_size = core::Length(6),
-                        .redshifts = {0},
                         .mean_count = 1,
                         .input_id = "sha256:1"};
   const double infinity = std::numeric_limits<double>::infinity();

@@ -39,12 +39,10 @@ DatasetManifest write_samples(const std::filesystem::path& directory, VoxelKind 
                               Compression compression) {
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m"}, {0.2}, {0.4}},
-                   .shape = {kChannels, kCells, kCells, kCells},
+                   .input = {kind, {kChannels, kCells, kCells, kCells}, {0, 1}},
                    .box_size = core::Length(64),
-                   .redshifts = {0, 1},
                    .mean_count = kind == VoxelKind::counts ? 8.0 : 0.0,
-                   .input_id = "sha256:0",
-                   .kind = kind};
+                   .input_id = "sha256:0"};
   SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
   std::filesystem::create_directories(directory / "train");
   const std::string path = shard_path(Split::train, 0);

@@ -101,6 +101,8 @@ TEST_CASE("the files of CLASS and CAMB are recognised") {
       power_row, "P(k)");
   check("#   k/h    P\n", power_row, "P(k)");
   check(
+      "k;P\n", [](double k) { return fmt::format("{:.9e};{:.9e}", k, fiducial()(k)); }, "P(k)");
+  check(
       std::string(kClassHeader) + "#    1:k (h/Mpc)   2:d_g   3:d_b   4:d_cdm   5:d_tot   6:phi\n",
       [](double k) { return fmt::format(" {} 9 8 7 {} 5", k, -k * k * transfer(k)); }, "column 5, d_tot");
   check(

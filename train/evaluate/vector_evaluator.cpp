@@ -38,7 +38,7 @@ double mean_absolute_error(const dataset::PredictionTable& table) {
 std::vector<float> labels_of(const dataset::SplitToPredict& split) {
   std::vector<float> labels;
   for (std::uint32_t i = 0; i < split.reader.size(); ++i) {
-    const std::span<const float> target = split.reader.target(i);
+    const std::span<const float> target = split.reader.labels(i);
     labels.insert(labels.end(), target.begin(), target.end());
   }
   return labels;

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/run/options.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "nn/output/output.hpp"
 #include "train/plan/context.hpp"
 
@@ -55,8 +55,8 @@ struct Objective {
     objective.parameters = data.spec.parameters.size();
     objective.output =
         nn::Output::requested(options.named_value("loss"), static_cast<int>(objective.parameters));
-    objective.voxels =
-        options.given("voxels") ? options.choice("voxels") : dataset::default_voxel_transform(data.spec.kind);
+    objective.voxels = options.given("voxels") ? options.choice("voxels")
+                                               : dataset::default_voxel_transform(data.spec.input.kind);
     objective.smooth = options.number_or_off("smooth", 0);
     core::ensure(options.text("smooth") == "off" || objective.smooth > 0, core::Fault::config,
                  "--smooth {} is not positive: give a length, or off.", options.text("smooth"));

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "nn/model/model_file.hpp"
 
 namespace cosmo::train {
@@ -54,7 +54,7 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
          plan.input.channels, plan.input.size);
   try {
     model.input.ensure_fits(
-        {plan.input, data.spec.redshifts, data.spec.voxel_size(), data.spec.line_of_sight}, plan.data);
+        {plan.input, data.spec.input.redshifts, data.spec.voxel_size(), data.spec.line_of_sight}, plan.data);
   } catch (const core::Error& error) {
     core::fail(error.fault(), "{} of --init-from reads other data: {}", name, error.what());
   }

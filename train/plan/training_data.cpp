@@ -62,7 +62,8 @@ void open_splits(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
 }
 
 dataset::VoxelScale scale_of(const dataset::DatasetManifest& data, const std::string& voxels) {
-  return data.spec.kind == dataset::VoxelKind::counts ? data.scale() : data.scale(dataset::curve_of(voxels));
+  return data.spec.input.kind == dataset::VoxelKind::counts ? data.scale()
+                                                            : data.scale(dataset::curve_of(voxels));
 }
 
 std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,

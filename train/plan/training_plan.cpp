@@ -48,7 +48,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   std::error_code error;
   core::ensure(!std::filesystem::equivalent(plan.data, plan.directory, error), core::Fault::config,
                "--output {} is the data: give the model a directory of its own.", plan.directory);
-  plan.input = {data.spec.channels(), data.spec.side()};
+  plan.input = {data.spec.input.channels(), data.spec.side()};
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.objective = Objective::read(options, context);
   plan.network = NetworkChoice::read(options, context);

@@ -10,7 +10,7 @@
 #include "core/log.hpp"
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/split_reader.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "nn/model/model_posterior.hpp"
 
 namespace cosmo::train {

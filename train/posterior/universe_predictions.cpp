@@ -5,9 +5,9 @@
 
 #include "core/error.hpp"
 #include "core/finite.hpp"
+#include "dataset/measure/phases.hpp"
 #include "dataset/measure/prediction_table.hpp"
 #include "dataset/regression/sample_statistics.hpp"
-#include "dataset/measure/phases.hpp"
 #include "nn/model/inference.hpp"
 
 namespace cosmo::train {
@@ -116,7 +116,7 @@ UniversePredictions predict_universes(const core::Communicator& comm, const Samp
     std::vector<double> s(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     const auto regression = std::span<const double>(split.regression).subspan(i * more, more);
     s.insert(s.end(), regression.begin(), regression.end());
-    add_row(rows, s, split.reader.target(sample), split.reader.sample(sample).simulation);
+    add_row(rows, s, split.reader.labels(sample), split.reader.sample(sample).simulation);
     of_rows.values.insert(of_rows.values.end(), own.end() - static_cast<std::ptrdiff_t>(features), own.end());
   }
   const std::vector<std::uint32_t> phases = phases_of(split);

@@ -32,7 +32,7 @@ void add(dataset::SampleSummary& summary, std::span<const Voxel> sample, nn::Inp
 template <class Voxel>
 void add_samples(const core::Communicator& comm, dataset::SplitReader& training,
                  dataset::SampleSummary& summary, nn::InputRange& range) {
-  std::vector<Voxel> voxels(training.spec().voxels());
+  std::vector<Voxel> voxels(training.spec().input.voxels());
   const auto number = static_cast<std::uint64_t>(range.samples);
   for (auto i = static_cast<std::uint64_t>(comm.rank()); i < number;
        i += static_cast<std::uint64_t>(comm.size())) {
@@ -49,15 +49,16 @@ std::optional<nn::InputRange> measure_input_range(const core::Communicator& comm
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const dataset::SampleSpec& spec = training.spec();
   if (spec.side() < dataset::SampleSummary::kSmallestSide) return std::nullopt;
-  const std::size_t most = std::clamp(kMostVoxels / spec.voxels(), kFewSamples, kMostSamples);
+  const std::size_t most = std::clamp(kMostVoxels / spec.input.voxels(), kFewSamples, kMostSamples);
   nn::InputRange range{static_cast<int>(std::min<std::size_t>(most, training.size())), {}, {}};
   comm.agree([&] {
     dataset::SampleSummary summary({spec.side(), spec.box_size.value}, scale);
     range.k = summary.k();
     const std::vector<double> none(range.k.size(), kInfinity), least(range.k.size(), -kInfinity);
-    for (int c = 0; c < spec.channels(); ++c) range.channels.push_back({kInfinity, -kInfinity, none, least});
-    spec.kind == dataset::VoxelKind::counts ? add_samples<std::uint16_t>(comm, training, summary, range)
-                                            : add_samples<float>(comm, training, summary, range);
+    for (int c = 0; c < spec.input.channels(); ++c)
+      range.channels.push_back({kInfinity, -kInfinity, none, least});
+    spec.input.kind == dataset::VoxelKind::counts ? add_samples<std::uint16_t>(comm, training, summary, range)
+                                                  : add_samples<float>(comm, training, summary, range);
   });
   for (nn::ChannelRange& channel : range.channels) {
     channel.mean_low = comm.min(channel.mean_low);

@@ -4,7 +4,7 @@
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/split_reader.hpp"
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "nn/model/model_manifest.hpp"
 
 namespace cosmo::train {

@@ -14,7 +14,7 @@ struct LabelMoments {
 LabelMoments moments_of(const dataset::SplitReader& split, std::size_t count) {
   LabelMoments moments{std::vector<double>(count), std::vector<double>(count)};
   for (std::uint32_t i = 0; i < split.size(); ++i) {
-    const std::span<const float> labels = split.target(i);
+    const std::span<const float> labels = split.labels(i);
     for (std::size_t p = 0; p < count; ++p) {
       moments.mean[p] += labels[p];
       moments.square[p] += double{labels[p]} * labels[p];

@@ -99,11 +99,12 @@ class TrainingStage : public core::Stage {
       run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.",
                    leak->between, plan.data, leak->seeds);
     const dataset::SampleSpec& spec = task_.data.spec;
-    if (spec.kind == dataset::VoxelKind::field && spec.channels() > 1 && !task_.data.scaled_by_channel())
+    if (spec.input.kind == dataset::VoxelKind::field && spec.input.channels() > 1 &&
+        !task_.data.scaled_by_channel())
       run.log.warn(
           "The {} channels of {} share one mean and deviation, as its manifest does not state those of each: repeat "
           "cosmo-prep import with --force if they are in different units.",
-          spec.channels(), plan.data);
+          spec.input.channels(), plan.data);
     if (!nn::takes_posterior(plan.objective.output))
       run.log.warn(
           "--loss {} is accepted until 0.5: a training with --loss mse ends with a posterior, which the network need not "

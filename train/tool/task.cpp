@@ -86,7 +86,7 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.network = plan.network.spec;
   if (plan.method.average > 0) model.weights = WeightAverage::kGroup;
   model.precision = plan.formats.precision.name;
-  model.input = {plan.input, data.spec.redshifts, data.spec.voxel_size(), data.spec.line_of_sight};
+  model.input = {plan.input, data.spec.input.redshifts, data.spec.voxel_size(), data.spec.line_of_sight};
   model.parameters = data.spec.parameters;
   model.output = plan.objective.output;
   model.epochs = plan.epochs;

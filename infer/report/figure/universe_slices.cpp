@@ -19,16 +19,16 @@ constexpr int kSmallestImage = 256;  // pixels per side
 /// The sample's first channel, projected.
 Slice slice_of(dataset::SplitReader& reader, std::uint32_t sample, int depth) {
   const dataset::SampleSpec& spec = reader.spec();
-  std::vector<float> voxels(spec.voxels());
-  if (spec.kind == dataset::VoxelKind::counts) {
-    std::vector<std::uint16_t> counts(spec.voxels());
+  std::vector<float> voxels(spec.input.voxels());
+  if (spec.input.kind == dataset::VoxelKind::counts) {
+    std::vector<std::uint16_t> counts(spec.input.voxels());
     reader.read(sample, counts);
     std::ranges::transform(counts, voxels.begin(),
                            [&](std::uint16_t n) { return static_cast<float>(n / spec.mean_count); });
   } else {
     reader.read(sample, voxels);
   }
-  const std::size_t channel = spec.voxels() / static_cast<std::size_t>(spec.channels());
+  const std::size_t channel = spec.input.voxels() / static_cast<std::size_t>(spec.input.channels());
   return dataset::project(std::span(voxels).first(channel), spec.side(), depth);
 }
 

@@ -56,6 +56,16 @@ TEST_CASE("a byte order mark is not part of the text") {
   CHECK(file.lines()[0].number == 1);
 }
 
+TEST_CASE("lines may end as those of an old Mac") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "table";
+  std::ofstream(path, std::ios::binary) << "omega_m\r0.3\r";
+  const TextFile file(path);
+  REQUIRE(file.lines().size() == 2);
+  CHECK(file.lines()[1].text == "0.3");
+  CHECK(file.lines()[1].number == 2);
+}
+
 TEST_CASE("what is not a text file is refused") {
   const TemporaryDirectory directory;
   const auto refused = [&](Fault fault, const std::string& content, const std::string& part) {

@@ -54,12 +54,12 @@ void read_gadget(const std::filesystem::path& path) {
 void read_shard(const std::filesystem::path& path) {
   static const auto manifest = dataset::load_dataset_manifest(COSMO_TEST_DATA "/c06b980/data");
   const dataset::ShardReader shard(path, manifest.spec);
-  std::vector<std::byte> voxels(manifest.spec.bytes());
+  std::vector<std::byte> voxels(manifest.spec.input.bytes());
   core::hdf5::ChunkReader chunks;
   for (std::size_t row = 0; row < shard.size(); ++row) {
-    fuzz::read_or_refuse([&] { shard.read(row, std::span(voxels)); });
+    fuzz::read_or_refuse([&] { shard.tensor().read(row, std::span(voxels)); });
     fuzz::read_or_refuse([&] {
-      if (const auto stored = shard.stored(row)) (void)chunks.read(path, stored->chunk, voxels);
+      if (const auto stored = shard.tensor().stored(row)) (void)chunks.read(path, stored->chunk, voxels);
     });
   }
 }

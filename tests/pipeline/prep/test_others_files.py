@@ -365,6 +365,18 @@ class Siblings(OthersFiles):
         suite = succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", folder / "suite.txt", "--output", self.root / "of-commas")
         self.assertEqual((suite["parameters"]["low"], suite["parameters"]["high"]), ([0.3, 0.8], [0.31, 0.9]))
 
+    def test_a_table_is_compared_with_its_snapshots(self):
+        folder = self.root / "compared"
+        for i in range(2):
+            gadget(folder / f"{i}.hdf5", {1: {"Coordinates": moved_lattice(i)}}, {"Sigma8": 0.8}, drop=("Omega0",) if i else ())
+        table = folder / "suite.csv"
+        for rows, part in (("z,sigma8\n0.hdf5,2,0.8\n1.hdf5,0,0.8\n", "redshift 2 and the snapshot has 0"), ("BoxSize,sigma8\n0.hdf5,64,0.8\n1.hdf5,63,0.8\n", "box of 63")):
+            table.write_text("snapshot," + rows)
+            self.refused(CONFIG, [part, "correct the table"], table)
+        table.write_text("snapshot,box,redshift,seed\r0.hdf5,64,0,4\r1.hdf5,64,0,5\r")  # lines of an old Mac
+        succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", table, "--output", self.root / "of-compared")
+        self.refused(USAGE, ["--override sigma8=X"], table, "--override", "sigma8")
+
     def test_parameters_in_another_form_are_refused_with_the_relation(self):
         source = gadget(self.root / "forms/0.hdf5", {1: {"Coordinates": moved_lattice()}}, drop=("Omega0", "HubbleParam"))
         for column, part in (("S_8", "root of omega_m"), ("Omega_cdm", "cold matter plus omega_b"), ("ombh2", "write omega_b, which is this density over h²"), ("H0", "write h, which is H0 over 100"),

@@ -1,4 +1,4 @@
-#include "dataset/shard/voxel_statistics.hpp"
+#include "dataset/quantity/voxel_statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/shard/shard_format.hpp"
+#include "dataset/quantity/curve.hpp"
+#include "dataset/quantity/quantity.hpp"
 
 namespace cosmo::dataset {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <span>
 
-#include "dataset/shard/curve.hpp"
+#include "dataset/quantity/curve.hpp"
 
 namespace cosmo::dataset {
 
@@ -46,16 +46,18 @@ struct ChannelStatistics {
   bool takes(Curve curve) const { return under(curve).voxels == values.voxels; }
 };
 
-/// Statistics of all voxels of some samples; the part for the other kind stays empty.
+/// Statistics of all voxels of some samples; the part for the other kind stays empty, and that of targets without one.
 struct VoxelStatistics {
   CountSums counts;
   FieldStatistics field;
+  FieldStatistics target = {};
 
   void add(std::span<const std::uint16_t> voxels) { counts.add(voxels); }
   void add(std::span<const float> voxels) { field.add(voxels); }
   void add(const VoxelStatistics& others) {
     counts.add(others.counts);
     field.add(others.field);
+    target.add(others.target);
   }
 };
 

@@ -1,4 +1,4 @@
-#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 
 #include <algorithm>
 #include <array>

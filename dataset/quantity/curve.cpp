@@ -1,4 +1,4 @@
-#include "dataset/shard/curve.hpp"
+#include "dataset/quantity/curve.hpp"
 
 #include <limits>
 

@@ -1,0 +1,116 @@
+"""cosmo-prep shard --target initial: a field beside the counts of each sample, against numpy."""
+
+import json
+import unittest
+
+import h5py
+import numpy as np
+
+import cosmo_data
+from toolkit import DirectoryTest, contents, error_line, flip, printed, record_again, run, succeed
+
+CONFIG, FORMAT = 3, 5
+BOX, VOXELS = 64, 16
+SUITE = ["generate", "--sigma8", "0.78:0.95", "--simulations", 5, "--box", BOX, "--particles", VOXELS, "--steps", 3, "--grid", VOXELS]
+
+
+class Targets(DirectoryTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.suite, cls.without, cls.data = (cls.root / name for name in ("suite", "without", "data"))
+        succeed("cosmo-sim", *SUITE, "--save", "counts,initial", "--output", cls.suite)
+        succeed("cosmo-sim", *SUITE, "--output", cls.without)
+        cls.whole = ["shard", "--input", cls.suite, "--target", "initial"]
+        cls.words = [*cls.whole, "--rolls", 1, "--samples-per-shard", 10]
+        succeed("cosmo-prep", *cls.words, "--output", cls.data)
+
+    def fields(self, simulation):
+        folder = self.suite / f"sim-{simulation:05}"
+        with h5py.File(folder / "counts_z0.h5") as counts, h5py.File(folder / "initial_z0.h5") as initial:
+            return counts["counts"][:], initial["initial"][:]
+
+    def test_targets_are_cut_and_rolled_with_their_counts(self):
+        rolled = 0
+        for name in ("train", "validation", "test"):
+            split = cosmo_data.Split(self.data, name)
+            for i in range(len(split)):
+                identity = split.identity(i)
+                with h5py.File(self.data / identity.shard) as shard:
+                    shift = shard["shift"][identity.row].astype(int)
+                counts, initial = (np.roll(field, -shift, (0, 1, 2)) for field in self.fields(identity.simulation))
+                half = VOXELS // 2
+                cut = tuple(slice(half * (identity.subvolume >> bit & 1), half * (identity.subvolume >> bit & 1) + half) for bit in (2, 1, 0))
+                np.testing.assert_array_equal(split.voxels(i), counts[cut])
+                np.testing.assert_array_equal(split.target(i), initial[cut])
+                rolled += any(shift)
+        self.assertEqual(rolled, 3 * 8)
+
+    def test_coarser_targets_are_means(self):
+        succeed("cosmo-prep", *self.whole, "--grid", VOXELS // 2, "--subvolumes", 1, "--output", self.root / "coarse")
+        split = cosmo_data.Split(self.root / "coarse", "test")
+        _, initial = self.fields(split.identity(0).simulation)
+        half = VOXELS // 2
+        means = initial.astype("f8").reshape(half, 2, half, 2, half, 2).mean((1, 3, 5))
+        np.testing.assert_allclose(split.target(0), means, rtol=1e-6, atol=1e-6)
+
+    def test_statistics_are_those_of_training(self):
+        manifest = json.loads((self.data / "manifest.json").read_text())
+        split = cosmo_data.Split(self.data, "train")
+        values = np.stack([split.target(i) for i in range(len(split))]).astype("f8")
+        stated = manifest["target"]["statistics"]
+        self.assertEqual((stated["minimum"], stated["maximum"]), (values.min(), values.max()))
+        np.testing.assert_allclose((stated["mean"], stated["deviation"]), (values.mean(), values.std()), rtol=1e-6, atol=1e-9)
+        self.assertIn("target      initial, 8 × 8 × 8 voxels", printed("cosmo-prep", "describe", self.data))
+
+    def test_bytes_do_not_depend_on_ranks_or_on_fields_that_are_not_asked_for(self):
+        succeed("cosmo-prep", *self.words, "--output", self.root / "two", ranks=2)
+        self.assertEqual(*[{path: data for path, data in contents(directory).items() if path.endswith(".h5")} for directory in (self.data, self.root / "two")])
+        plain = {}
+        for suite in (self.suite, self.without):
+            output = self.root / f"plain-{suite.name}"
+            succeed("cosmo-prep", "shard", "--input", suite, "--output", output)
+            with h5py.File(output / "train/shard-00000.h5") as shard:
+                plain[suite.name] = (shard.attrs["schema_version"], sorted(shard), shard["x"][:].tobytes())
+        self.assertEqual(plain["suite"], plain["without"])
+        self.assertEqual(plain["suite"][0], 2)
+
+    def test_damage_is_found(self):
+        copy = self.root / "damaged"
+        succeed("cosmo-prep", *self.words, "--output", copy)
+        shard = copy / "test/shard-00000.h5"
+        with h5py.File(shard) as file:
+            place = file["t"].id.get_chunk_info(3).byte_offset
+        flip(shard, place + 9)
+        record_again(copy, shard)
+        done = run("cosmo-prep", "verify", copy)
+        self.assertEqual(done.returncode, FORMAT)
+        self.assertIn("test/shard-00000.h5 sample 3 differs from its crc32", done.stderr)
+        with self.assertRaisesRegex(cosmo_data.DataError, "sample 3 differs"):
+            cosmo_data.Split(copy, "test").target(3)
+        succeed("cosmo-prep", "verify", self.data)
+
+    def test_what_cannot_be_is_refused(self):
+        for code, parts, words in ((CONFIG, ["has no initial field", "--save counts,initial"], ["shard", "--input", self.without, "--target", "initial"]),
+                                   (CONFIG, ["has a target"], ["export", "--input", self.data, "--format", "npy"])):
+            done = run("cosmo-prep", *words, "--output", self.root / "refused")
+            self.assertEqual(done.returncode, code, done.stderr)
+            for part in parts:
+                self.assertIn(part, error_line(done, "cosmo-prep"))
+            self.assertFalse((self.root / "refused/manifest.json").exists())
+        with self.assertRaisesRegex(cosmo_data.DataError, "no target"):
+            succeed("cosmo-prep", "shard", "--input", self.without, "--output", self.root / "untargeted")
+            cosmo_data.Split(self.root / "untargeted", "test").target(0)
+
+    def test_another_universes_field_is_found(self):
+        suite = self.root / "swapped"
+        succeed("cosmo-sim", *SUITE, "--save", "counts,initial", "--output", suite)
+        (suite / "sim-00001/initial_z0.h5").write_bytes((suite / "sim-00002/initial_z0.h5").read_bytes())
+        record_again(suite, suite / "sim-00001/initial_z0.h5")
+        done = run("cosmo-prep", "shard", "--input", suite, "--target", "initial", "--output", self.root / "of-swapped")
+        self.assertEqual(done.returncode, FORMAT)
+        self.assertIn("is not the initial field of simulation 1", error_line(done, "cosmo-prep"))
+
+
+if __name__ == "__main__":
+    unittest.main()
