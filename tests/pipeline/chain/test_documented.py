@@ -63,6 +63,7 @@ REST = {
     "cosmo-sim noise": {},
     "cosmo-sim inspect": {"": "sim/sim-00000/counts_z0.h5"},
     "cosmo-prep shard --redshifts": {"--input": "sim-z", "--output": "new"},
+    "cosmo-prep shard --target": {"--input": "sim-z", "--output": "new"},
     "cosmo-prep shard": {"--input": "sim", "--validation": "2", "--output": "new"},
     "cosmo-prep histogram": {"--input": "snapdir_004", "--grid": "64", "--output": "new"},
     "cosmo-prep export": {"--input": "data", "--format": "npy", "--output": "new"},
@@ -159,7 +160,7 @@ class Documents(DirectoryTest):
         for in_block, text in commands(ROOT / "README.md"):
             if in_block and not NOT_RUN.match(text):
                 cls.run_text(cls.small(text))
-        cls.run_text("cosmo-sim generate --simulations 4 --sigma8 0.7:0.9 --particles 32 --redshifts 0,0.5 --save counts,particles "
+        cls.run_text("cosmo-sim generate --simulations 4 --sigma8 0.7:0.9 --particles 32 --redshifts 0,0.5 --save counts,particles,initial "
                      "--output sim-z")
         cls.run_text(cls.small("cosmo-train --data data --output model-2 --network cosmoflow --epochs 20 --seed 2"))
         cls.write_tables()
