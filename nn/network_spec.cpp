@@ -200,6 +200,14 @@ auto& output_layer(Spec& spec) {
   return *found;
 }
 
+/// The number of outputs of a layer that may end a network, or nullptr.
+template <class AnyLayer>
+auto* outputs_of(AnyLayer& layer) {
+  if (auto* dense = std::get_if<Dense>(&layer.kind)) return &dense->outputs;
+  auto* convolution = std::get_if<Convolution>(&layer.kind);
+  return convolution == nullptr ? nullptr : &convolution->outputs;
+}
+
 /// Checks a layer's name, which names a group in checkpoints and is printed in tables.
 void ensure_name(const std::string& name, const std::string& network) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -267,9 +275,11 @@ std::vector<std::vector<int>> resolve_inputs(const NetworkSpec& spec) {
   constexpr std::size_t kMostLayers = 10'000;  // names are searched one by one
   ensure(spec.layers.size() <= kMostLayers, Fault::config, "Network {} has {} layers, but {} is the limit.",
          spec.name, spec.layers.size(), kMostLayers);
-  ensure(std::holds_alternative<Dense>(output_layer(spec).kind), Fault::config,
-         "The last layer of network {}, {}, is not dense: end it with a dense layer, and a tanh if need be.",
-         spec.name, output_layer(spec).name);
+  ensure(
+      outputs_of(output_layer(spec)) != nullptr, Fault::config,
+      "The last layer of network {}, {}, is not dense: end it with a dense layer, and a tanh if need be, or for a field "
+      "with a convolution.",
+      spec.name, output_layer(spec).name);
   std::vector<std::string> tensors = {spec.input};
   std::vector<bool> read = {false};
   std::vector<std::vector<int>> sources;
@@ -293,14 +303,14 @@ std::vector<std::vector<int>> resolve_inputs(const NetworkSpec& spec) {
 
 NetworkSpec with_outputs(NetworkSpec spec, int outputs) {
   resolve_inputs(spec);
-  auto& last = std::get<Dense>(output_layer(spec).kind);
+  int& last = *outputs_of(output_layer(spec));
   ensure(outputs > 0, Fault::config, "Network {} needs at least one output.", spec.name);
   ensure(
-      last.outputs == 0 || last.outputs == outputs, Fault::config,
+      last == 0 || last == outputs, Fault::config,
       "Network {} has {} outputs, but {} are needed: give its last layer 0, which stands for as many as are "
       "needed, or use the data and --loss it was made for.",
-      spec.name, last.outputs, outputs);
-  last.outputs = outputs;
+      spec.name, last, outputs);
+  last = outputs;
   return spec;
 }
 

@@ -13,7 +13,7 @@ namespace cosmo::nn {
 
 /// A 3-D convolution (cross-correlation) with bias, kernel³ cells, followed by a leaky ReLU.
 struct Convolution {
-  int outputs;       ///< channels of its output
+  int outputs;       ///< channels of its output; 0 in the last layer: those of the field that is predicted
   int kernel;        ///< cells along each side
   int stride = 1;    ///< cells
   int padding = 0;   ///< cells added on every face
@@ -152,15 +152,15 @@ struct NetworkSpec {
 
 /// The graph with its names resolved: for each layer the indices of the layers it reads, -1 for the network's
 /// input. Throws Error{config} if a layer names something that does not precede it, has too many or too few
-/// inputs for its kind or is never read, if the last layer (apart from a tanh) is not dense, or if layers
-/// bypass the normalisation.
+/// inputs for its kind or is never read, if the last layer (apart from a tanh) is neither dense nor a convolution, or if
+/// layers bypass the normalisation.
 std::vector<std::vector<int>> resolve_inputs(const NetworkSpec& spec);
 
 /// Index of the normalisation, or -1 if there is none. Throws Error{config} if there are several.
 int find_normalisation(const NetworkSpec& spec);
 
-/// Returns `spec` with the number of outputs of its last dense layer set. Throws Error{config} if it is
-/// already set to another number.
+/// Returns `spec` with the number of outputs, or channels, of its last layer set. Throws Error{config} if it is already set
+/// to another number.
 NetworkSpec with_outputs(NetworkSpec spec, int outputs);
 
 /// Returns `spec` with the probability of its dropout layers set. Throws Error{config} if it is not 0 and

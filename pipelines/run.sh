@@ -18,7 +18,7 @@ stage "2/4 cosmo-prep: sub-volumes in shards" \
   cosmo-prep shard --config "$settings/prep.ini" --input "$out/sim" --output "$out/data"
 stage "3/4 cosmo-train: a network on most of the universes" \
   cosmo-train --config "$settings/train.ini" --data "$out/data" --output "$out/model"
-stage "4/4 cosmo-infer: parameters of universes that the network has never seen" \
+stage "4/4 cosmo-infer: predictions for universes that the network has never seen" \
   cosmo-infer --model "$out/model" --data "$out/data" --split test --output "$out/predictions"
 cat <<END
 
@@ -26,7 +26,7 @@ Done in $((SECONDS / 60)) min $((SECONDS % 60)) s. The files:
   $out/sim           counts of the universes
   $out/data          shards
   $out/model         checkpoints, history.csv, loss.svg
-  $out/predictions   predictions.csv, metrics.json, figures
+  $out/predictions   predictions, metrics.json, figures
 The report:   $out/predictions/report.html
-One universe: $(printf '%q ' "$(command -v cosmo-infer)" --model "$out/model" --input "$out/sim/sim-00002/counts_z0.h5")
+One universe: $(printf '%q ' "$(command -v cosmo-infer)" --model "$out/model" --input "$out/sim/sim-00002/counts_z0.h5" --output "$out/one")
 END

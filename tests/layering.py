@@ -16,7 +16,7 @@ FOLDERS = {
     "dataset": ["quantity", "shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
     "nn": ["posterior", "density", "density/fit", "", "output", "kernel", "tensor", "cut", "build", "layer", "network", "zoo", "model"],
     "train": ["log", "optimizer", "gradient", "evaluate", "state", "prepare", "plan", "posterior", "loop", "benchmark", "tool"],
-    "infer": ["predict", "doubt", "input", "evaluate", "baseline", "onnx", "report/figure", "report/page", "report", "compare", "tool"],
+    "infer": ["predict", "doubt", "input", "evaluate", "baseline", "onnx", "report/figure", "report/page", "field", "report", "compare", "tool"],
 }
 # ... and any folder of these rooms.
 ROOMS = {

@@ -15,7 +15,7 @@ ROOMS = ("core", "sim", "histogram", "dataset", "nn", "train", "infer")
 ROWS = {
     "a network": (r"\bcosmoflow64\b", ()),
     "a kind of layer": (r'"resample"|\bResample&|struct Resample', ()),
-    "a loss of labels": (r"LabelError::squared|absolute, squared", ()),
+    "a loss of labels": (r"LabelError::squared|absolute, squared", ("nn/output/density.cpp",)),
     "a kind of output": (r"\bDensity\b", ("train/evaluate/",)),
     "an option of trainings": (r"\bclip-norm\b", ()),
     "an optimizer": (r"\bsgd\b|\bSgd\b", ()),
@@ -25,7 +25,7 @@ ROWS = {
     "an integrator": (r"\bBullFrogStepper\b", ()),
     "an option of cosmo-sim": (r'"white-noise', ()),
     "a product": (r"\bCountsMaker\b", ()),
-    "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp",)),
+    "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp", "infer/field/field_metrics.cpp")),
     "an export format": (r"cosmoflow_file|encode_as_cosmoflow", ()),
     "a version of the shard format": (r"\bkShardSchemaVersion\b", ()),
     "another FFT library": (r"fftw3?_|fftwf_", ()),

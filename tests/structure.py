@@ -27,7 +27,7 @@ LIMITS = {
     "functions above 60 lines": 1,
     "files that ask what outputs mean": 4,
     "ways to compute a convolution": 4,
-    "own options of cosmo-train": 42,
+    "own options of cosmo-train": 44,
     "own options of cosmo-sim generate": 36,
     "own options of cosmo-prep shard": 15,
     "own options of cosmo-prep import": 15,

@@ -4,6 +4,7 @@
 #include <array>
 #include <exception>
 #include <numeric>
+#include <type_traits>
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
@@ -21,6 +22,21 @@ std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::
                                        std::size_t size) {
   const auto rest = all.subspan(std::min(first, all.size()));
   return rest.first(std::min(size, rest.size()));
+}
+
+/// Voxels of a network's input that are made of a sample, or of the planes of a share.
+std::size_t input_values(const SampleSpec& spec, const VoxelTransform& transform,
+                         const LoaderConfig& config) {
+  return voxels_in(spec, config.share) + (transform.reconstruction > 0 ? Box(spec.side()).voxels() : 0);
+}
+
+std::size_t target_values(const SampleSpec& spec, const LoaderConfig& config) {
+  return config.target ? spec.target->voxels() : spec.parameters.size();
+}
+
+/// The larger of a sample's tensors that are read. [bytes]
+std::size_t stored_bytes(const SampleSpec& spec, const LoaderConfig& config) {
+  return std::max(spec.input.bytes(), config.target ? spec.target->bytes() : 0);
 }
 
 /// The settings that the loader can follow: only HDF5 can read what is not plain, from one thread.
@@ -71,8 +87,8 @@ void DataLoader::allocate() {
   const SampleSpec& spec = source_.spec();
   const auto rows = static_cast<std::size_t>(config_.micro_batch);
   for (Slot& slot : slots_) {
-    slot.voxels = core::Buffer<float>(rows * voxels_in(spec, config_.share));
-    slot.targets.resize(rows * spec.parameters.size());
+    slot.voxels = core::Buffer<float>(rows * input_values(spec, transform_, config_));
+    slot.targets = core::Buffer<float>(rows * target_values(spec, config_));
   }
   for (std::size_t r = 0; r < readers_.size(); ++r) {
     Reader& reader = readers_[r];
@@ -80,8 +96,8 @@ void DataLoader::allocate() {
       reader.slabs.emplace(spec, *config_.share, turns(), config_.roll,
                            groups_.empty() ? nullptr : &groups_[r]);
     } else {
-      reader.voxels = core::Buffer<std::byte>(spec.input.bytes());
-      if (config_.roll) reader.rolled = core::Buffer<std::byte>(spec.input.bytes());
+      reader.voxels = core::Buffer<std::byte>(stored_bytes(spec, config_));
+      if (config_.roll) reader.rolled = core::Buffer<std::byte>(stored_bytes(spec, config_));
     }
     reader.inputs.emplace(transform_, Box(spec.side()).voxels());
   }
@@ -111,11 +127,12 @@ std::size_t DataLoader::slots_of(const LoaderConfig& config) {
 std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const VoxelTransform& transform,
                                      const LoaderConfig& config) {
   const std::size_t batch =
-      static_cast<std::size_t>(config.micro_batch) * voxels_in(spec, config.share) * sizeof(float);
+      static_cast<std::size_t>(config.micro_batch) * sizeof(float) *
+      (input_values(spec, transform, config) + (config.target ? target_values(spec, config) : 0));
   const std::size_t sample =
       config.share
           ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
-          : (config.roll ? 2 : 1) * spec.input.bytes();
+          : (config.roll ? 2 : 1) * stored_bytes(spec, config);
   const std::size_t reader = sample + InputMaker::memory_bytes(transform, spec.input.voxels());
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
 }
@@ -148,7 +165,7 @@ std::optional<Batch> DataLoader::next() {
   statistics_ += {waited.seconds(), slot.seconds, slot.bytes};
   const auto samples = batch_samples(batch);
   return Batch{slot.voxels.span(),
-               slot.targets,
+               slot.targets.span(),
                static_cast<int>(samples.size()),
                samples,
                static_cast<int>(step_samples(batch).size()),
@@ -176,19 +193,19 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   Slot& slot = slots_[item % slots_.size()];
   slot.bytes = 0;
   std::span<float> voxels = slot.voxels.span();
-  std::span<float> targets = slot.targets;
-  const std::size_t size = voxels_in(source_.spec(), config_.share);
+  std::span<float> targets = slot.targets.span();
+  const std::size_t size = input_values(source_.spec(), transform_, config_);
+  const std::size_t width = target_values(source_.spec(), config_);
   std::exception_ptr error;  // all samples are loaded, since other ranks may wait for them
   for (const std::uint32_t sample : batch_samples(first_ + item)) {
     try {
       slot.bytes += load(sample, reader, voxels.first(size));
+      slot.bytes += load_target(sample, reader, targets.first(width));
     } catch (...) {
       if (!error) error = std::current_exception();
     }
     voxels = voxels.subspan(size);
-    const auto target = source_.labels(sample);
-    std::copy(target.begin(), target.end(), targets.begin());
-    targets = targets.subspan(target.size());
+    targets = targets.subspan(width);
   }
   std::fill(voxels.begin(), voxels.end(), 0.0f);
   std::fill(targets.begin(), targets.end(), 0.0f);
@@ -196,15 +213,18 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   if (error) std::rethrow_exception(error);
 }
 
-/// The sample's voxels, as stored or rolled, in one of the reader's buffers.
+/// A tensor of the sample, as stored or rolled, in one of the reader's buffers.
 template <class T>
-std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader) {
-  const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), source_.spec().input.voxels());
-  if (config_.readers == 0) {
+std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader, Tensor which) {
+  const SampleSpec& spec = source_.spec();
+  const Quantity& quantity = which == Tensor::input ? spec.input : *spec.target;
+  const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), quantity.voxels());
+  if (config_.readers > 0)
+    source_.read_stored(sample, reader.chunks, reader.voxels.span().first(quantity.bytes()), which);
+  else if constexpr (std::is_same_v<T, float>)
+    source_.read(sample, voxels, which);
+  else
     source_.read(sample, voxels);
-  } else {
-    source_.read_stored(sample, reader.chunks, reader.voxels.span());
-  }
   if (!(turns() && config_.roll)) return voxels;
   const std::span rolled(reinterpret_cast<T*>(reader.rolled.data()), voxels.size());
   const int side = source_.spec().side();
@@ -243,7 +263,8 @@ std::uint64_t DataLoader::load_slab(std::uint32_t sample, const Symmetry& symmet
 template <class T>
 std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
                                      std::span<float> voxels) {
-  const bool as_stored = symmetry == Symmetry{} && !(turns() && config_.roll);
+  const bool as_stored =
+      symmetry == Symmetry{} && !(turns() && config_.roll) && transform_.reconstruction == 0;
   if (as_stored && config_.readers > 0 && reader.inputs->same_for_all()) {
     std::size_t done = 0;
     source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> bytes) {
@@ -252,11 +273,25 @@ std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symme
       done += part.size();
     });
   } else {
-    const std::span<const T> stored = read<T>(sample, reader);
+    const std::span<const T> stored = read<T>(sample, reader, Tensor::input);
     reader.inputs->begin(stored);
-    reader.inputs->make_part(symmetry, source_.spec().side(), stored, voxels);
+    reader.inputs->make_part(symmetry, source_.spec().side(), stored, voxels.first(stored.size()));
+    if (transform_.reconstruction > 0)
+      reader.inputs->make_reconstruction(symmetry, stored, voxels.subspan(stored.size()));
   }
   return source_.stored_bytes(sample);
+}
+
+std::uint64_t DataLoader::load_target(std::uint32_t sample, Reader& reader, std::span<float> target) {
+  if (!config_.target) {
+    std::ranges::copy(source_.labels(sample), target.begin());
+    return 0;
+  }
+  const Symmetry symmetry = turns() ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
+  const FieldMap map{Curve::none, static_cast<float>(config_.target->offset),
+                     static_cast<float>(config_.target->scale)};
+  transform_voxels(symmetry, source_.spec().side(), map, read<float>(sample, reader, Tensor::target), target);
+  return target.size_bytes();
 }
 
 std::uint64_t DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {

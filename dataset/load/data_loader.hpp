@@ -33,6 +33,8 @@ struct LoaderConfig {
       {};                 ///< instead, these samples in this order, unless it is empty; not while shuffling
   bool releases = false;  ///< whether memory is given back at the end of an epoch
   int spare = 1;          ///< batches beside one per reader and the one that next() returned
+  std::optional<VoxelMap> target =
+      {};  ///< deliver the samples' target, mapped by this, instead of labels; not with a share
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
@@ -41,9 +43,9 @@ void validate(const LoaderConfig& config);
 /// What a rank works on at a time. Rows from `valid` on are zero padding and do not count.
 /// Spans are valid until the loader's next call.
 struct Batch {
-  std::span<const float> voxels;           ///< (micro_batch, C, n, n, n), or planes of it, transformed
-  std::span<const float> targets;          ///< (micro_batch, P) in [−1, 1]
-  int valid;                               ///< rows that hold samples; may be 0
+  std::span<const float> voxels;   ///< (micro_batch, C, n, n, n), or planes of it, transformed
+  std::span<const float> targets;  ///< (micro_batch, P) in [−1, 1], or (micro_batch, n, n, n) of a field
+  int valid;                       ///< rows that hold samples; may be 0
   std::span<const std::uint32_t> samples;  ///< (valid) their numbers in the split
   int samples_in_step;                     ///< over all ranks; below global_batch in an epoch's last step
   bool last_of_step;
@@ -93,15 +95,15 @@ class DataLoader {
  private:
   struct Slot {
     core::Buffer<float> voxels;
-    std::vector<float> targets;
+    core::Buffer<float> targets;
     double seconds;
     std::uint64_t bytes;
   };
   /// One reader's own working memory.
   struct Reader {
     std::optional<InputMaker> inputs;
-    core::Buffer<std::byte> voxels;   ///< a sample as stored
-    core::Buffer<std::byte> rolled;   ///< the sample after a roll
+    core::Buffer<std::byte> voxels;   ///< a sample's tensor as stored
+    core::Buffer<std::byte> rolled;   ///< the same after a roll
     std::optional<SlabSource> slabs;  ///< instead of both, for parts of samples
     core::hdf5::ChunkReader chunks;
   };
@@ -124,8 +126,10 @@ class DataLoader {
   template <class T>
   std::uint64_t load_slab(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
                           std::span<float> voxels);
+  /// Fills `target` likewise with the sample's field, or its labels.
+  std::uint64_t load_target(std::uint32_t sample, Reader& reader, std::span<float> target);
   template <class T>
-  std::span<const T> read(std::uint32_t sample, Reader& reader);
+  std::span<const T> read(std::uint32_t sample, Reader& reader, Tensor which);
 
   SplitReader& source_;
   VoxelTransform transform_;

@@ -1,5 +1,7 @@
 #include "dataset/load/read_ahead.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -51,6 +53,7 @@ std::size_t ReadAhead::take() {
 }
 
 void ReadAhead::work(const std::stop_token& stop, std::size_t thread) {
+  omp_set_num_threads(1);  // the others compute
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !is_idle(thread); }) && !stop.stop_requested()) {
     const std::size_t item = next_[thread];

@@ -198,7 +198,7 @@ VoxelScale DatasetManifest::scale(Curve curve) const {
   return {spec.input.kind, field.mean, field.deviation, curve, scales};
 }
 
-VoxelTransform DatasetManifest::transform(std::string_view name, double smooth) const {
+VoxelTransform DatasetManifest::transform(std::string_view name, double smooth, double reconstruct) const {
   VoxelTransform made;
   if (spec.input.kind == VoxelKind::counts || !transform_is_for(name, spec.input.kind)) {
     made = find_voxel_transform(name, scale());
@@ -206,16 +206,26 @@ VoxelTransform DatasetManifest::transform(std::string_view name, double smooth) 
     ensure_in_domain(name, channels);
     made = find_voxel_transform(name, scale(curve_of(name)));
   }
-  if (smooth == 0) return made;
-  ensure(
-      smooth > 0 && smooth <= spec.box_size.value / 4, Fault::config,
-      "--smooth {}, which --recipe robust has, too, is not between 0 and a quarter of the box, {} {}: give "
-      "--smooth a value in that range, or off.",
-      smooth, spec.box_size.value / 4, name_of(spec.box_size.unit));
-  ensure(subvolumes == 1, Fault::config,
-         "--smooth is for whole periodic boxes, and the samples of this dataset are sub-volumes: shard with "
-         "--subvolumes 1, or give --smooth off.");
-  made.smoothing = smooth / spec.voxel_size().value;
+  const auto in_voxels = [&](const char* option, double length) {
+    ensure(
+        length > 0 && length <= spec.box_size.value / 4, Fault::config,
+        "--{0} {1}{2} is not between 0 and a quarter of the box, {3} {4}: give --{0} a value in that range, or off.",
+        option, length, std::string_view(option) == "smooth" ? ", which --recipe robust has, too," : "",
+        spec.box_size.value / 4, name_of(spec.box_size.unit));
+    ensure(subvolumes == 1, Fault::config,
+           "--{0} is for whole periodic boxes, and the samples of this dataset are sub-volumes: shard with "
+           "--subvolumes 1, or give --{0} off.",
+           option);
+    return length / spec.voxel_size().value;
+  };
+  if (smooth != 0) made.smoothing = in_voxels("smooth", smooth);
+  if (reconstruct != 0) {
+    ensure(
+        spec.input.channels() == 1, Fault::config,
+        "--reconstruct is for counts at one redshift, and samples have {} channels: give --reconstruct off.",
+        spec.input.channels());
+    made.reconstruction = in_voxels("reconstruct", reconstruct);
+  }
   return made;
 }
 

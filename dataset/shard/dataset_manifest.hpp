@@ -11,11 +11,11 @@
 #include "core/output/manifest.hpp"
 #include "core/run/options.hpp"
 #include "core/universe/facts.hpp"
+#include "dataset/quantity/voxel_transform.hpp"
 #include "dataset/shard/channel_record.hpp"
 #include "dataset/shard/shard_format.hpp"
 #include "dataset/shard/shard_writer.hpp"
 #include "dataset/shard/split.hpp"
-#include "dataset/quantity/voxel_transform.hpp"
 
 namespace cosmo::dataset {
 
@@ -64,7 +64,10 @@ struct DatasetManifest {
   /// The transform called `name` for the voxels. Throws Error{config} naming --voxels, also for a field that it cannot
   /// take. `smooth` is the deviation of a low-pass, in the voxels' unit of length, or 0; throws Error{config} naming
   /// --smooth if it is not between 0 and a quarter of the box, or samples are not whole boxes.
-  VoxelTransform transform(std::string_view name, double smooth = 0) const;
+  /// `reconstruct`, likewise, is the smoothing of a reconstruction beside the voxels; the same of --reconstruct.
+  VoxelTransform transform(std::string_view name, double smooth = 0, double reconstruct = 0) const;
+  /// The map that gives the target's training voxels mean 0 and deviation 1.
+  VoxelMap target_map() const { return {target.mean, target.deviation > 0 ? 1 / target.deviation : 1}; }
   /// Whether each channel of a field has its own scale.
   bool scaled_by_channel() const { return spec.input.channels() > 1 && !channels.empty(); }
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }

@@ -25,14 +25,16 @@ InputMaker::InputMaker(const VoxelTransform& transform, std::size_t channel)
       channel_(channel),
       map_(map_of(transform)) {
   if (auto* table = std::get_if<VoxelTable>(&map_); table && !needs_sample_) table_ = table->for_sample({});
-  if (transform.smoothing > 0)
-    low_pass_.emplace(transform.smoothing,
-                      static_cast<int>(std::lround(std::cbrt(static_cast<double>(channel)))));
+  const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(channel))));
+  if (transform.smoothing > 0) low_pass_.emplace(transform.smoothing, side);
+  if (transform.reconstruction > 0) reconstruction_.emplace(transform.reconstruction, side);
 }
 
 std::size_t InputMaker::memory_bytes(const VoxelTransform& transform, std::size_t elements) {
-  if (transform.smoothing > 0) return elements * sizeof(float);
-  return transform.kind == VoxelKind::counts ? VoxelTable::kBytes : 0;
+  const std::size_t reconstruction =
+      transform.reconstruction > 0 ? Reconstruction::memory_bytes(elements) : 0;
+  if (transform.smoothing > 0) return elements * sizeof(float) + reconstruction;
+  return (transform.kind == VoxelKind::counts ? VoxelTable::kBytes : 0) + reconstruction;
 }
 
 template <class T>
@@ -97,9 +99,19 @@ void InputMaker::map_part(const Symmetry& symmetry, const Box& box, std::span<co
     transform_voxels(symmetry, box, maps[first++], part.subspan(done, size), input.subspan(done, size));
 }
 
+template <class T>
+void InputMaker::make_reconstruction(const Symmetry& symmetry, std::span<const T> sample,
+                                     std::span<float> input) {
+  const std::span<const float> density = reconstruction_->apply(sample.first(channel_));
+  transform_voxels(symmetry, reconstruction_->side(), FieldMap{Curve::none, 0, 1}, density, input);
+}
+
 template void InputMaker::begin(std::span<const std::uint16_t>);
 template void InputMaker::begin(std::span<const float>);
 template void InputMaker::make_part(std::span<const std::uint16_t>, std::span<float>, std::size_t) const;
+template void InputMaker::make_reconstruction(const Symmetry&, std::span<const std::uint16_t>,
+                                              std::span<float>);
+template void InputMaker::make_reconstruction(const Symmetry&, std::span<const float>, std::span<float>);
 template void InputMaker::make_part(std::span<const float>, std::span<float>, std::size_t) const;
 template void InputMaker::make_part(const Symmetry&, const Box&, std::span<const std::uint16_t>,
                                     std::span<float>, std::size_t) const;

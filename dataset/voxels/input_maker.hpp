@@ -11,6 +11,7 @@
 #include "dataset/voxels/augmentation.hpp"
 #include "dataset/voxels/field_map.hpp"
 #include "dataset/voxels/low_pass.hpp"
+#include "dataset/voxels/reconstruction.hpp"
 
 namespace cosmo::dataset {
 
@@ -47,6 +48,9 @@ class InputMaker {
   template <class T>
   void make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part, std::span<float> input,
                  std::size_t first = 0) const;
+  /// Makes the channel (side, side, side) that reconstructs the initial density from the first channel of `sample`, turned.
+  template <class T>
+  void make_reconstruction(const Symmetry& symmetry, std::span<const T> sample, std::span<float> input);
 
  private:
   /// Maps of all channels, or one for all.
@@ -67,6 +71,7 @@ class InputMaker {
   std::span<const float> table_;  ///< for counts: the sample that was begun has this one
   std::optional<LowPass> low_pass_;
   std::vector<float> smoothed_;  ///< the sample that was begun
+  std::optional<Reconstruction> reconstruction_;
 };
 
 }  // namespace cosmo::dataset

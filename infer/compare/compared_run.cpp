@@ -138,6 +138,7 @@ void add_training(const fs::path& directory, const core::Manifest& manifest, Com
     run.notes.push_back("No epoch of it is finished: it has no errors yet.");
     return;
   }
+  nn::ensure_of_parameters(*model, directory.string(), "cosmo-infer compare");
   add_network(*model, run.settings);
   run.loss = model->output.option();
   run.curve = read_curve(directory, manifest, run.parameters.names, model->label_deviations());
@@ -236,6 +237,9 @@ void add_predictions(const fs::path& directory, const core::Manifest& manifest, 
     run.settings["split"] = split;
     run.settings["predicted_data"] = short_id(run.data_id);
     const Json& metrics = manifest.details.at("metrics");
+    core::ensure(!metrics.contains("fields"), Fault::config,
+                 "{} holds predicted fields, and cosmo-infer compare is for parameters: give predictions of these.",
+                 directory.string());
     run.number = metrics.at("universes");
     run.universes = fmt::format("{} {} universes", run.number, split);
     add_errors(metrics, run);

@@ -85,6 +85,7 @@ std::string map_constant(OnnxGraph& graph, const std::string& name, const datase
 /// The nodes that make the network's input from counts, as dataset::VoxelTransform defines them.
 void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform, int side,
                             const std::string& target) {
+  const std::string mapped = transform.reconstruction > 0 ? "voxels/mapped" : target;
   const VoxelNodes* nodes = core::find_row(kVoxelNodes, transform.name);
   core::ensure(nodes != nullptr, core::Fault::internal, "No ONNX nodes for the voxels {}.", transform.name);
   const std::string smoothed =
@@ -94,7 +95,16 @@ void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& tra
       graph.node("Sub", {values, map_constant(graph, "voxels.offset", transform, &dataset::VoxelMap::offset)},
                  "voxels/centred");
   graph.node("Mul", {centred, map_constant(graph, "voxels.scale", transform, &dataset::VoxelMap::scale)},
-             target);
+             mapped);
+  if (mapped != target)
+    graph.node("Concat", {mapped, "reconstruction"}, target, OnnxAttributes().add("axis", std::int64_t{1}));
+}
+
+/// The field in physical units.
+void append_field(OnnxGraph& graph, const nn::FieldTarget& target, const std::string& outputs) {
+  const std::string centred =
+      graph.node("Mul", {outputs, graph.constant("field.deviation", 1 / target.scale)}, "field/centred");
+  graph.node("Add", {centred, graph.constant("field.offset", target.offset)}, "field");
 }
 
 /// The nodes from labels to physical parameters, as dataset::TargetScaler does it: centre + label × half the
@@ -156,6 +166,11 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
       {"model_id", model.base.request.id()},
       {"checkpoint_sha256", model.best().sha256},
       {"epoch", fmt::format("{}", model.best().epoch)}};
+  if (model.target) {
+    facts.emplace_back("target", model.target->quantity);
+    facts.emplace_back(core::key_of("reconstruct", model.input.voxel_size.unit),
+                       fmt::format("{}", normalisation.reconstruct));
+  }
   if (has_graph_posterior(model))
     facts.emplace_back("posterior_sha256", model.base.find(nn::kPosteriorFile)->sha256);
   facts.emplace_back("complete", fmt::format("{}", model.complete));
@@ -173,7 +188,7 @@ std::uint64_t onnx_bytes(const nn::ModelManifest& model) {
                           kPart = 1 << 17;  // nodes, and small constants, of the network and of others
   std::uint64_t bytes = kGraph;
   bytes += 4 * static_cast<std::uint64_t>(
-                   nn::take_census(model.network, model.input, model.outputs()).parameters());
+                   nn::take_census(model.network, model.network_input(), model.outputs()).parameters());
   if (model.normalisation.smooth > 0)
     bytes += sizeof(float) * static_cast<std::uint64_t>(model.input.size) *
              static_cast<std::uint64_t>(model.input.size);
@@ -193,6 +208,7 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
   OnnxGraph graph;
   const std::int64_t size = model.input.size;
   graph.input("counts", {model.input.channels, size, size, size});
+  if (model.normalisation.reconstruct > 0) graph.input("reconstruction", {1, size, size, size});
   append_voxel_transform(graph, predictor.transform(), model.input.size, tensor_of(spec.input));
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const nn::Layer& layer = spec.layers[i];
@@ -201,6 +217,12 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
     append_layer(graph, predictor.network(), spec, i, sources, tensor_of(layer.name));
   }
   const std::string outputs = tensor_of(spec.layers.back().name);
+  if (model.target) {
+    append_field(graph, *model.target, outputs);
+    graph.output("field", {model.outputs(), size, size, size});
+    return graph.model(spec.name, fmt::format("the field {} from particle counts in voxels", model.target->quantity),
+                       core::version(), facts_of(model));
+  }
   std::string regression;
   if (predictor.baseline()) {
     const dataset::VoxelTransform transform = predictor.transform();

@@ -117,6 +117,9 @@ struct Reader {
     return from_density(model, nn::mapped(average, nn::moments_of(average).mean,
                                           nn::triangle_of(calibration, model.parameters.size())));
   }
+  Statement operator()(const nn::Field&) const {
+    core::fail(core::Fault::internal, "A model of a field is asked for parameters.");
+  }
 };
 
 /// The prediction of models with one posterior, which is conditioned on the predictions of all.

@@ -13,7 +13,7 @@ namespace cosmo::infer {
 Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn::Share* share,
                      std::size_t features)
     : model_(nn::load_model_manifest(directory)),
-      network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference,
+      network_(model_.network, model_.network_input(), model_.outputs(), batch, nn::Mode::inference,
                arithmetic_of(model_), share),
       features_(features) {
   const std::size_t own = network_.features().size() / static_cast<std::size_t>(batch);
@@ -34,6 +34,7 @@ dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
   for (std::size_t c = 0; c < normalisation.scale.size(); ++c)
     transform.maps.push_back({normalisation.offset[c], normalisation.scale[c]});
   transform.smoothing = normalisation.smooth / model.input.voxel_size.value;
+  transform.reconstruction = normalisation.reconstruct / model.input.voxel_size.value;
   return transform;
 }
 

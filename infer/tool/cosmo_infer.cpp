@@ -6,6 +6,7 @@
 #include "infer/evaluate/posterior_samples.hpp"
 #include "infer/tool/compare_command.hpp"
 #include "infer/tool/export_command.hpp"
+#include "infer/tool/field_command.hpp"
 #include "infer/tool/input_command.hpp"
 #include "infer/tool/split_command.hpp"
 #include "nn/network.hpp"
@@ -31,6 +32,9 @@ void run_infer(const core::Invocation& run) {
         "One of the options --data and --input is missing: give --data DIR, a data set one of whose splits is "
         "predicted, or --input FILE|DIR, universes in files.");
   });
+  bool field = false;
+  run.comm.agree([&] { field = infer::predicts_field(run.options); });
+  if (field) return infer::run_fields(run);
   run.options.given("input") ? infer::run_input(run) : infer::run_split(run);
 }
 

@@ -36,7 +36,7 @@ bool is_file_name(const fs::path& output) { return output.extension() == ".onnx"
 /// Throws Error{numeric} for weights that give no numbers, too.
 std::string encode(const std::string& model) {
   Predictor predictor(model, 1);
-  const std::vector<float> ones(static_cast<std::size_t>(predictor.model().input.elements()), 1);
+  const std::vector<float> ones(static_cast<std::size_t>(predictor.model().network_input().elements()), 1);
   ensure(
       core::all_finite(predictor.predict(ones)), Fault::numeric,
       "The network of {} gives no finite numbers for equal voxels: its weights are damaged, restore it or train "

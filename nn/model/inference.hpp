@@ -17,7 +17,7 @@ inline int batch_of(const ModelManifest& model) { return batch_of(model.input); 
 /// predictions do not depend on the batch.
 Arithmetic arithmetic_of(const NetworkSpec& network, Shape input, int outputs);
 inline Arithmetic arithmetic_of(const ModelManifest& model) {
-  return arithmetic_of(model.network, model.input, model.outputs());
+  return arithmetic_of(model.network, model.network_input(), model.outputs());
 }
 
 /// Number of outputs and features of a network for one sample.

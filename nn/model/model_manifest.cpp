@@ -32,10 +32,34 @@ std::vector<double> numbers_in(const Json& json) {
   return json.is_array() ? json.get<std::vector<double>>() : std::vector<double>{json.get<double>()};
 }
 
+Json checkpoints_json(const std::vector<CheckpointRecord>& checkpoints) {
+  Json states = Json::array();
+  for (const CheckpointRecord& record : checkpoints) {
+    states.push_back({{"epoch", record.epoch},
+                      {"step", record.step},
+                      {"path", record.path},
+                      {"sha256", record.sha256},
+                      {"validation_loss", record.validation_loss ? Json(*record.validation_loss) : Json()},
+                      {"best", record.best}});
+  }
+  return states;
+}
+
+Json normalisation_json(const InputNormalisation& normalisation, core::LengthUnit unit) {
+  Json record = {{"voxels", normalisation.voxels},
+                 {"offset", number_or_list(normalisation.offset)},
+                 {"scale", number_or_list(normalisation.scale)},
+                 {"mean_count", normalisation.mean_count}};
+  if (normalisation.smooth > 0) core::write_length(record, "smooth", {normalisation.smooth, unit});
+  if (normalisation.reconstruct > 0)
+    core::write_length(record, "reconstruct", {normalisation.reconstruct, unit});
+  return record;
+}
+
 /// Throws Error{format} naming the manifest unless its network can be built.
 void check_network(const ModelManifest& model, const std::string& source) {
   try {
-    (void)take_census(model.network, model.input, model.outputs());
+    (void)take_census(model.network, model.network_input(), model.outputs());
   } catch (const core::Error& error) {
     core::fail(core::Fault::format, "{} describes an invalid network: {}", source, error.what());
   }
@@ -62,22 +86,8 @@ void from_json(const Json& json, InputRange& range) {
 }
 
 core::Json ModelManifest::details() const {
-  Json states = Json::array();
-  for (const CheckpointRecord& record : checkpoints) {
-    states.push_back({{"epoch", record.epoch},
-                      {"step", record.step},
-                      {"path", record.path},
-                      {"sha256", record.sha256},
-                      {"validation_loss", record.validation_loss ? Json(*record.validation_loss) : Json()},
-                      {"best", record.best}});
-  }
-  Json normalisation_record = {{"voxels", normalisation.voxels},
-                               {"offset", number_or_list(normalisation.offset)},
-                               {"scale", number_or_list(normalisation.scale)},
-                               {"mean_count", normalisation.mean_count}};
+  Json normalisation_record = normalisation_json(normalisation, input.voxel_size.unit);
   core::write_length(normalisation_record, "voxel", input.voxel_size);
-  if (normalisation.smooth > 0)
-    core::write_length(normalisation_record, "smooth", {normalisation.smooth, input.voxel_size.unit});
   Json input_record = {{"channels", input.channels}, {"size", input.size}};
   if (input.redshifts != std::vector<double>{0}) input_record["redshifts"] = input.redshifts;
   if (!input.line_of_sight.empty()) input_record[core::kLineOfSightKey] = input.line_of_sight;
@@ -100,11 +110,16 @@ core::Json ModelManifest::details() const {
                {"input", input_record},
                {"parameters", parameters},
                {"normalisation", normalisation_record},
-               {"checkpoints", states},
+               {"checkpoints", checkpoints_json(checkpoints)},
                {"validation", validation_record},
                {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
                {"history", "history.csv"},
                {"complete", complete}};
+  if (target)
+    json["target"] = {{"quantity", target->quantity},
+                      {"redshifts", target->redshifts},
+                      {"offset", target->offset},
+                      {"scale", target->scale}};
   if (!filtered.empty()) json["filtered"] = nn::to_json(filtered);
   if (range) json["input_range"] = *range;
   if (labels) {
@@ -165,6 +180,10 @@ bool ModelManifest::diverged() const {
   constexpr std::int64_t kFewSteps = 20;
   const bool begun = !checkpoints.empty() && checkpoints.back().step < kFewSteps;
   const double limit = begun ? 1000 : 10;
+  if (target) {  // whose training voxels have a deviation of 1
+    const bool chosen = std::ranges::any_of(checkpoints, &CheckpointRecord::best);
+    return chosen && best().validation_loss.value_or(0) > limit;
+  }
   const std::vector<double> deviations = label_deviations();
   double error = 0, of_the_mean = 0;
   for (std::size_t p = 0; p < validation.per_subvolume.size(); ++p) {
@@ -210,9 +229,16 @@ void read_details(const Json& json, ModelManifest& model) {
                  core::read_length(normalisation, "voxel"),
                  input.value(core::kLineOfSightKey, "")};
   model.parameters = json.at("parameters");
-  model.normalisation = {normalisation.at("voxels"), numbers_in(normalisation.at("offset")),
-                         numbers_in(normalisation.at("scale")), normalisation.at("mean_count"),
-                         normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0)};
+  model.normalisation = {normalisation.at("voxels"),
+                         numbers_in(normalisation.at("offset")),
+                         numbers_in(normalisation.at("scale")),
+                         normalisation.at("mean_count"),
+                         normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0),
+                         normalisation.value(core::key_of("reconstruct", model.input.voxel_size.unit), 0.0)};
+  if (json.contains("target")) {
+    const Json& target = json["target"];
+    model.target = {target.at("quantity"), target.at("redshifts"), target.at("offset"), target.at("scale")};
+  }
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
   if (json.contains("labels"))
     model.labels = {json["labels"].at("mean"), json["labels"].at("standard_deviation"),
@@ -221,8 +247,10 @@ void read_details(const Json& json, ModelManifest& model) {
   model.validation = read_validation(json.at("validation"), model.parameters.size());
   // Earlier versions recorded these among the command's settings only.
   const Json& training = json.contains("training") ? json["training"] : model.base.request.config;
-  model.output = {training.at("loss").get<std::string>(), static_cast<int>(model.parameters.size()),
-                  training.value("components", 0)};
+  const auto loss = training.at("loss").get<std::string>();
+  model.output =
+      model.target ? Output(loss, Shape{static_cast<int>(model.target->redshifts.size()), model.input.size})
+                   : Output(loss, static_cast<int>(model.parameters.size()), training.value("components", 0));
   model.epochs = training.at("epochs");
   model.choice_epochs = training.value("choice_epochs", 1);
   if (json.contains("seeds")) model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
@@ -304,7 +332,8 @@ void ensure_range(const ModelManifest& model, const std::string& source) {
 /// The best checkpoint may hold the network, whose size is then bounded by that of an existing file.
 void ensure_held(const ModelManifest& model, const std::string& source) {
   const core::FileRecord& file = *model.base.find(model.best().path);
-  const std::int64_t parameters = take_census(model.network, model.input, model.outputs()).parameters();
+  const std::int64_t parameters =
+      take_census(model.network, model.network_input(), model.outputs()).parameters();
   core::ensure(file.sha256 == model.best().sha256 &&
                    std::cmp_less_equal(parameters * std::int64_t{sizeof(float)}, file.bytes),
                core::Fault::format, "{} has a network that its checkpoint {} does not hold: train again.",
@@ -324,6 +353,12 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
   ensure_range(model, source);
   ensure_held(model, source);
   return model;
+}
+
+void ensure_of_parameters(const ModelManifest& model, const std::string& directory, std::string_view user) {
+  core::ensure(!model.target, core::Fault::config,
+               "{} predicts the field {}, and {} is for models of parameters: give one of these.", directory,
+               model.target ? model.target->quantity : "", user);
 }
 
 void check_model_manifest(const core::Manifest& manifest) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/output/manifest.hpp"
@@ -28,6 +29,14 @@ struct InputNormalisation {
   std::vector<double> scale;   ///< scale of that map, likewise
   double mean_count;           ///< particles per voxel in the training data; 0 for fields
   double smooth = 0;           ///< deviation of the low-pass before it [unit of the voxel]; 0: none
+  double reconstruct = 0;  ///< smoothing of the reconstruction that is the last channel [likewise]; 0: none
+};
+
+/// A field that a network predicts: (voxel - offset) × scale for each voxel of it.
+struct FieldTarget {
+  std::string quantity;           ///< "initial"
+  std::vector<double> redshifts;  ///< (channels)
+  double offset, scale;
 };
 
 /// The range of values that one channel of the training samples covers.
@@ -90,10 +99,11 @@ struct ModelManifest {
   std::string precision = "f32";    ///< precision of the training; weights are f32 in any case
   FilteredPhases filtered;          ///< phases that the training filtered
   InputSpec input;
-  core::ParameterSpace parameters;
-  Output output{"mae", 0};  ///< what the outputs mean
-  int epochs = 0;           ///< that the training was to last
-  int choice_epochs = 1;    ///< over which the validation loss that chooses the best is averaged
+  core::ParameterSpace parameters;         ///< none if it predicts a field
+  std::optional<FieldTarget> target = {};  ///< the field that it predicts instead
+  Output output{"mae", 0};                 ///< what the outputs mean
+  int epochs = 0;                          ///< that the training was to last
+  int choice_epochs = 1;  ///< over which the validation loss that chooses the best is averaged
   InputNormalisation normalisation;
   std::optional<InputRange> range;    ///< range of the training samples; none in models of older versions
   std::optional<LabelSpread> labels;  ///< none in models of older versions
@@ -106,8 +116,12 @@ struct ModelManifest {
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;
-  /// Number of outputs of the network.
-  int outputs() const { return output.values(); }
+  /// The shape of the network's input: that of the data, and a channel for a reconstruction if it reads one.
+  Shape network_input() const {
+    return {input.channels + (normalisation.reconstruct > 0 ? 1 : 0), input.size};
+  }
+  /// Number of outputs of the network; of a field, its channels.
+  int outputs() const { return output.shape().channels; }
   /// The checkpoint chosen by validation loss.
   const CheckpointRecord& best() const;
   /// Standard deviations of the training labels (P), physical units. Where they are not known, or zero: those of labels
@@ -134,6 +148,10 @@ void from_json(const core::Json& json, InputRange& range);
 ModelManifest parse_model_manifest(core::Manifest base, const std::string& source);
 /// Throws like parse_model_manifest(), but accepts a training that has not finished an epoch.
 void check_model_manifest(const core::Manifest& manifest);
+
+/// Throws Error{config} naming the directory for a model that predicts a field; `user`, a sentence's subject, takes models of
+/// parameters.
+void ensure_of_parameters(const ModelManifest& model, const std::string& directory, std::string_view user);
 
 /// Loads and parses a model's manifest. Throws like core::load_manifest, and Error{config} if no epoch of the
 /// training is finished.

@@ -19,7 +19,7 @@ constexpr const char* kDistanceOfSubvolumes = "distance_of_subvolumes";
 
 }  // namespace
 
-bool takes_posterior(const Output& output) { return output.calibration_values() == 0; }
+bool takes_posterior(const Output& output) { return !output.is_field() && output.calibration_values() == 0; }
 
 std::size_t predictions_of(const ModelManifest& model) {
   return (model.network.baseline.empty() ? 1 : 2) * model.parameters.size();

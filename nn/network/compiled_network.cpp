@@ -38,7 +38,8 @@ CompiledNetwork::CompiledNetwork(const dnnl::engine& engine, const NetworkSpec& 
     }
   }
   if (features >= 0 && dims_of(tensor(features).values.get_desc()).size() != 2) features = -1;
-  if (mode == Mode::training) append_leaky_relu_backward(builder, last_relu, tensors.back());
+  append_output();
+  if (mode == Mode::training) append_leaky_relu_backward(builder, output_gradient, tensors.back());
 }
 
 void CompiledNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, int index) {
@@ -69,6 +70,18 @@ void CompiledNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, i
       append_give_back(builder, compiled.input_gradient, seen[i], inputs[i], *fetch);
     append_sum_of_gradients(graph, {index, i}, inputs[i]);
   }
+}
+
+/// A field's voxels are copied out of the layout that its layer has, and their gradients into it.
+void CompiledNetwork::append_output() {
+  const Tensor& last = tensors.back();
+  const dnnl::memory::dims dims = dims_of(last.values.get_desc());
+  output = last;
+  if (dims.size() == 2) return;
+  output.values = builder.reordered(layers.back().forward, last.values, plain_layout(dims), false);
+  if (!last.gradient || last.gradient.get_desc() == plain_layout(dims)) return;
+  output.gradient = builder.memory.keep(plain_layout(dims));
+  builder.append_reorder(output_gradient, output.gradient, last.gradient);
 }
 
 /// What the ranks fetch of a layer's input.

@@ -19,9 +19,11 @@ struct CompiledNetwork {
   dnnl::stream stream{builder.engine};
   Tensor input;
   std::vector<Tensor> tensors;  ///< the layers' outputs
+  Tensor output;                ///< the last one, row-major
   std::vector<CompiledLayer> layers;
   int features = -1;  ///< the layer whose output, a vector, the last dense layer reads; -1: there is none
-  std::vector<Operation> last_relu;  ///< backward pass of the last leaky ReLU
+  std::vector<Operation>
+      output_gradient;  ///< backward pass of the copy to `output` and of the last leaky ReLU
 
  private:
   const Tensor& tensor(int index) const {
@@ -32,6 +34,7 @@ struct CompiledNetwork {
   std::optional<int> planes_before(const Graph& graph, int layer) const;
   const Layer* next_to_read(const Graph& graph, int layer) const;
   Tensor input_of(const NetworkSpec& spec, const Graph& graph, const Graph::Read& read);
+  void append_output();
   void append_sum_of_gradients(const Graph& graph, const Graph::Read& read, const Tensor& seen);
 };
 

@@ -37,15 +37,14 @@ struct Network::Backend {
   Backend(const NetworkSpec& spec, Shape shape, int outputs_, int batch, Mode mode,
           const Arithmetic& arithmetic, const Share* share)
       : census(take_census(spec, shape, outputs_)),
-        outputs(outputs_),
-        compiled(engine, checked(with_outputs(spec, outputs), census, batch, mode, arithmetic), shape, batch,
+        compiled(engine, checked(with_outputs(spec, outputs_), census, batch, mode, arithmetic), shape, batch,
                  mode, arithmetic, share),
         normalisation(find_normalisation(spec)),
         input_values(values_of(compiled.input.values).size()) {}
 
   bool trains() const { return compiled.builder.mode == Mode::training; }
   ParameterArena& parameters() { return compiled.builder.parameters; }
-  const Tensor& output() const { return compiled.tensors.back(); }
+  const Tensor& output() const { return compiled.output; }
   std::size_t layers() const { return compiled.layers.size(); }
 
   void allocate() {
@@ -113,7 +112,6 @@ struct Network::Backend {
 
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   NetworkCensus census;
-  int outputs;
   CompiledNetwork compiled;
   int normalisation;              ///< its layer, or -1 for none
   std::size_t input_values;       ///< number of voxels of all samples, on this rank
@@ -168,7 +166,7 @@ void Network::begin_backward(std::span<const float> d_output) {
   ensure(d_output.size() == target.size(), Fault::internal, "Backward needs {} values, not {}.",
          target.size(), d_output.size());
   std::copy(d_output.begin(), d_output.end(), target.begin());
-  backend_->run(backend_->compiled.last_relu);
+  backend_->run(backend_->compiled.output_gradient);
 }
 
 bool Network::normalises() const { return backend_->normalisation >= 0; }
@@ -225,7 +223,7 @@ void Network::copy_from_plain(const Parameter& parameter, std::span<const float>
 
 const NetworkCensus& Network::census() const { return backend_->census; }
 int Network::batch() const { return backend_->compiled.builder.batch; }
-int Network::outputs() const { return backend_->outputs; }
+int Network::outputs() const { return static_cast<int>(backend_->census.layers.back().output.elements()); }
 
 std::vector<OperationRecord> Network::operations() const {
   std::vector<OperationRecord> records;
@@ -235,7 +233,7 @@ std::vector<OperationRecord> Network::operations() const {
     append_records(records, layer.name, Phase::weight_gradient, layer.parameter_gradients);
     append_records(records, layer.name, Phase::input_gradient, layer.input_gradient);
   }
-  append_records(records, compiled.layers.back().name, Phase::input_gradient, compiled.last_relu);
+  append_records(records, compiled.layers.back().name, Phase::input_gradient, compiled.output_gradient);
   return records;
 }
 
@@ -250,7 +248,7 @@ void Network::time_operations(bool on) {
     restart(layer.parameter_gradients);
     restart(layer.input_gradient);
   }
-  restart(backend_->compiled.last_relu);
+  restart(backend_->compiled.output_gradient);
 }
 
 double Network::exchanging() const { return backend_->compiled.builder.exchanging; }

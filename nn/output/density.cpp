@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "nn/output/labels.hpp"
 #include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::nn {
@@ -164,7 +165,8 @@ std::size_t Density::calibration_values() const {
   return triangle_size(static_cast<std::size_t>(parameters));
 }
 
-void Density::ensure_made_by(const NetworkSpec& network) const {
+void Density::ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const {
+  Labels{parameters, LabelError::squared}.ensure_made_by(network, census);
   core::ensure(
       !std::holds_alternative<Tanh>(network.layers.back().kind), core::Fault::config,
       "Network {} ends in a tanh, which bounds the deviations that --loss {} predicts: choose another "

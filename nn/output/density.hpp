@@ -43,7 +43,7 @@ struct Density {
   std::size_t calibration_values() const;
   /// Throws Error{config} for a network that ends in a tanh, which bounds deviations, or that has a baseline, which
   /// predicts labels.
-  void ensure_made_by(const NetworkSpec& network) const;
+  void ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const;
 
   /// The mixture that the outputs of one sample describe.
   Mixture mixture(std::span<const float> outputs) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
+
 namespace cosmo::nn {
 
 namespace {
@@ -24,6 +26,12 @@ double accumulate(int parameters, const LossArrays& arrays, const LossRows& rows
 }
 
 }  // namespace
+
+void Labels::ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const {
+  core::ensure(census.layers.back().vector, core::Fault::config,
+               "Network {} predicts a field and no parameters: give --target, or another --network.",
+               network.name);
+}
 
 double Labels::loss(const LossArrays& arrays, const LossRows& rows) const {
   if (error == LabelError::squared) {

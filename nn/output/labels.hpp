@@ -22,8 +22,8 @@ struct Labels {
   /// |output - label| or (output - label)², as Output::loss; the gradient of the former is 0 where they are equal.
   double loss(const LossArrays& arrays, const LossRows& rows) const;
   std::size_t calibration_values() const { return 0; }
-  /// Any network can predict labels.
-  void ensure_made_by(const NetworkSpec&) const {}
+  /// Throws Error{config} for a network that ends in a field.
+  void ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const;
 
   bool operator==(const Labels&) const = default;
 };

@@ -21,7 +21,21 @@ const LossEntry& find_loss(std::string_view name) {
 Output::Output(std::string_view loss, int parameters, int components)
     : loss_(loss), components_(components), kind_(find_loss(loss).make(parameters, components)) {}
 
+Output::Output(std::string_view loss, Shape field) : loss_(loss), components_(0) {
+  const auto error = find_loss(loss).of_fields;
+  core::ensure(error.has_value(), core::Fault::config,
+               "--loss {} is of parameters, not of a field: give mse or mae.", loss);
+  kind_ = Field{field, *error};
+}
+
 int default_components(std::string_view loss) { return find_loss(loss).components; }
+
+Output Output::requested(const core::Options::NamedValue& option, Shape field) {
+  core::ensure(!option.value, core::Fault::usage,
+               "Option --loss is '{}:{}': a loss of fields takes no number; leave it out.", option.name,
+               option.value.value_or(""));
+  return {option.name, field};
+}
 
 Output Output::requested(const core::Options::NamedValue& option, int parameters) {
   const LossEntry& loss = find_loss(option.name);
@@ -50,8 +64,8 @@ std::size_t Output::calibration_values() const {
   return std::visit([](const auto& kind) { return kind.calibration_values(); }, kind_);
 }
 
-void Output::ensure_made_by(const NetworkSpec& network) const {
-  std::visit([&](const auto& kind) { kind.ensure_made_by(network); }, kind_);
+void Output::ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const {
+  std::visit([&](const auto& kind) { kind.ensure_made_by(network, census); }, kind_);
 }
 
 std::string Output::option() const {

@@ -9,11 +9,12 @@
 #include "core/format/json.hpp"
 #include "core/run/options.hpp"
 #include "nn/output/density.hpp"
+#include "nn/output/field.hpp"
 #include "nn/output/labels.hpp"
 
 namespace cosmo::nn {
 
-using OutputKind = std::variant<Labels, Density>;
+using OutputKind = std::variant<Labels, Density, Field>;
 
 /// A loss that --loss names, and the kind of output that it compares with the truth.
 struct LossEntry {
@@ -21,17 +22,21 @@ struct LossEntry {
   const char* meaning;
   int components;  ///< components of a mixture unless others are asked for; 0: the loss has none
   OutputKind (*make)(int parameters, int components);
+  std::optional<LabelError> of_fields =
+      std::nullopt;  ///< the error of a field's voxels that it is, if it is one
 };
 
 inline constexpr auto kLosses = std::to_array<LossEntry>(
-    {{"mae", "the mean absolute error of labels in [-1, 1]", 0,
+    {{"mae", "the mean absolute error of labels in [-1, 1], or of a field's voxels in standard deviations", 0,
       [](int parameters, int) -> OutputKind {
         return Labels{parameters, LabelError::absolute};
-      }},
+      },
+      LabelError::absolute},
      {"mse", "their mean squared error", 0,
       [](int parameters, int) -> OutputKind {
         return Labels{parameters, LabelError::squared};
-      }},
+      },
+      LabelError::squared},
      {"gaussian",
       "the network predicts means and a full covariance, and the loss is -log of the density per label, that Gaussian being cut "
       "off outside [-1, 1], for up to five parameters",
@@ -55,25 +60,32 @@ class Output {
   /// The output for `parameters` labels of a training with the loss called `loss`. `components`: of its mixture; 0 for
   /// other losses. Throws Error{format} if there is no such loss.
   Output(std::string_view loss, int parameters, int components = 0);
+  /// The output of a training that predicts a field. Throws Error{config} if the loss is not one of fields.
+  Output(std::string_view loss, Shape field);
   /// The output that --loss asks for, N of NAME:N being the number of Gaussians of a mixture. Throws Error{usage} for a
   /// number that the loss does not take, Error{config} for one out of range.
   static Output requested(const core::Options::NamedValue& option, int parameters);
+  /// The same of a training that predicts a field.
+  static Output requested(const core::Options::NamedValue& option, Shape field);
 
   /// (channels, size) of a sample's outputs; size 1: a vector.
   Shape shape() const;
+  /// Whether the outputs are a field on the input's voxels.
+  bool is_field() const { return std::holds_alternative<Field>(kind_); }
   /// Number of a sample's outputs.
   int values() const { return static_cast<int>(shape().elements()); }
   /// Initial biases of the network's last layer; empty: as in the other layers.
   std::vector<float> start() const;
-  /// Loss of the outputs (rows, values) against labels (rows, P) in [-1, 1]: returns the sum over the valid rows of each
-  /// row's loss per label, in double; divided by the normaliser and summed over ranks, it is the batch's loss. Writes
+  /// Loss of the outputs (rows, values) against labels (rows, P) in [-1, 1], or against fields (rows, values): returns the
+  /// sum over the valid rows of each row's loss per label, or per voxel, in double; divided by the normaliser and summed over ranks, it is the batch's loss. Writes
   /// d_output (rows, values), the gradient of that batch loss, with zeros beyond the valid rows. Throws
   /// Error{internal} if the sizes disagree.
   double loss(const LossArrays& arrays, const LossRows& rows) const;
   /// Number of values of the map that calibrates predictions; 0 if they are not calibrated.
   std::size_t calibration_values() const;
-  /// Throws Error{config} if the network's outputs cannot have this meaning.
-  void ensure_made_by(const NetworkSpec& network) const;
+  /// Throws Error{config} if the network's outputs cannot have this meaning. `census`: that of the network at the size of the
+  /// input.
+  void ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const;
 
   const OutputKind& kind() const { return kind_; }
   const std::string& loss_name() const { return loss_; }

@@ -9,7 +9,7 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr std::array<NetworkEntry, 9> kNetworks = {{
+constexpr std::array<NetworkEntry, 10> kNetworks = {{
     {"cosmonet32", &zoo::cosmonet32, "normalised means of four levels, for 32³ inputs", 1, 32, 3},
     {"cosmonet64", &zoo::cosmonet64, "the same with five levels, for 64³ inputs", 1, 64, 3},
     {"cosmonet128", &zoo::cosmonet128, "the same with six levels, for 128³ inputs", 1, 128, 3},
@@ -19,6 +19,7 @@ constexpr std::array<NetworkEntry, 9> kNetworks = {{
     {"cosmoflow64", &zoo::cosmoflow64, "its smaller relative, for 64³ inputs", 1, 64, 3},
     {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs", 1, 32, 3},
     {"mlperf", &zoo::mlperf, "MLPerf HPC's CosmoFlow, for 128³ inputs or others from 32³ on", 4, 128, 4},
+    {"reconet", &zoo::reconet, "a U-Net for --target, for inputs of 32³ to 256³", 1, 64, 1},
 }};
 
 }  // namespace

@@ -48,5 +48,9 @@ NetworkSpec cosmonet512();
 /// Keras' LeakyReLU.
 NetworkSpec mlperf();
 
+/// A U-Net of four levels that predicts a field on the voxels of its input, a whole periodic box whose side 8 divides.
+/// Source: Ronneberger et al. 2015 (arXiv:1505.04597) for the shape.
+NetworkSpec reconet();
+
 }  // namespace zoo
 }  // namespace cosmo::nn

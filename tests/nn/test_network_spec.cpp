@@ -335,7 +335,7 @@ TEST_CASE("networks that cannot work are refused in a sentence") {
   CHECK_THAT(refusal(starting_with(nn::Tanh{0}), {1, 8}, 3), Contains("scale 0"));
   CHECK_THAT(refusal(starting_with(nn::MaxPool{9, 2}), {1, 8}, 3), Contains("at least 9 cells"));
   CHECK_THAT(refusal(starting_with(nn::MaxPool{2, 0}), {1, 8}, 3), Contains("stride 0"));
-  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Convolution{4, 3}}}}, {1, 8}, 1), Contains("not dense"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, nn::MaxPool{2, 2}}}}, {1, 8}, 1), Contains("not dense"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}}}, {1, 8}, 2),
              Contains("has 3 outputs, but 2 are needed: give its last layer 0"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"y"}, Dense{3}}}}, {1, 8}, 3), Contains("reads y"));

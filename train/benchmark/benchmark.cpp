@@ -44,7 +44,7 @@ class SyntheticTraining {
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
         reducer_(ranks.all, network_.gradients(), 1, WireFormat::f32, config.order, ranks.group.size()),
         voxels_(network_.input_values()),
-        targets_(static_cast<std::size_t>(config.batch * config.outputs), 0.25f),
+        targets_(static_cast<std::size_t>(config.batch * network_.outputs()), 0.25f),
         d_output_(targets_.size()) {
     nn::initialise(network_, 1);
     const core::RandomStream stream(1, core::Purpose::gaussian_field);

@@ -11,6 +11,7 @@
 namespace cosmo::train {
 
 std::vector<Column> columns_of(const nn::Output& output, bool has_baseline) {
+  if (output.is_field()) return {};
   std::vector<Column> columns = {{"rmse_per_subvolume"}, {"rmse_per_universe"}};
   if (output.calibration_values() > 0) {
     columns.push_back({"calibration_per_subvolume", true});

@@ -16,7 +16,7 @@ struct Column {
   std::vector<double> values = {};
 };
 
-/// The columns that the evaluation of a network yields, without values, in their order in files.
+/// The columns that the evaluation of a network yields, without values, in their order in files; none of fields.
 std::vector<Column> columns_of(const nn::Output& output, bool has_baseline);
 
 /// Number of values of a column for `parameters` parameters.

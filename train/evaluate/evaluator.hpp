@@ -16,9 +16,9 @@ namespace cosmo::train {
 
 /// A network's results on the validation split.
 struct Evaluation {
-  double loss = 0;                        ///< mean over the samples
-  double mean_absolute_error = 0;         ///< error of labels in [-1, 1], whatever the loss
-  std::vector<Column> columns;            ///< columns_of()
+  double loss = 0;                 ///< mean over the samples
+  double mean_absolute_error = 0;  ///< error of labels in [-1, 1], whatever the loss; of fields the loss
+  std::vector<Column> columns;     ///< columns_of()
   std::optional<double> loss_alone = {};  ///< that of the network without its baseline, if it has one
 };
 

@@ -12,8 +12,8 @@ using core::Fault;
 
 Learner::Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch,
                  const nn::Share* share)
-    : network(plan.network.spec, plan.input, plan.objective.output.values(), plan.batching.micro_batch,
-              nn::Mode::training, arithmetic, share),
+    : network(plan.network.spec, plan.input, plan.objective.output.shape().channels,
+              plan.batching.micro_batch, nn::Mode::training, arithmetic, share),
       optimizer(plan.method.make(network.parameters(), plan.schedule.per_step(steps_per_epoch))),
       state{network, *optimizer, {}, {}} {
   if (plan.method.average > 0) state.average = &average.emplace(network, plan.method.average);

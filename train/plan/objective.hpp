@@ -1,6 +1,7 @@
 #pragma once
 // Section of a training's settings: what is learned from what, and how the best epoch is chosen.
 
+#include <optional>
 #include <string>
 
 #include "core/error.hpp"
@@ -13,12 +14,14 @@ namespace cosmo::train {
 
 struct Objective {
   nn::Output output{"mae", 0};  ///< what the network predicts
+  std::string target;           ///< the field that is predicted; empty: the parameters
   std::string voxels;           ///< name of the transform that makes the input
   double smooth;                ///< deviation of the low-pass before it [unit of the voxels]; 0: none
-  bool by_channel;              ///< each channel of a field has its own offset and scale
-  bool augment;                 ///< change training samples at random
-  bool roll;                    ///< also shift whole periodic boxes
-  std::size_t parameters;       ///< number of parameters that are predicted
+  double reconstruct;      ///< smoothing of a reconstruction beside the input [unit of the voxels]; 0: none
+  bool by_channel;         ///< each channel of a field has its own offset and scale
+  bool augment;            ///< change training samples at random
+  bool roll;               ///< also shift whole periodic boxes
+  std::size_t parameters;  ///< number of parameters that are predicted; none with a target
   int choice_epochs;  ///< number of epochs over which the validation loss that chooses the best is averaged
 
   static void declare(core::Options& options) {
@@ -29,6 +32,16 @@ struct Objective {
         core::names_in(nn::kLosses));
     options.add_former({"components N"}, "loss", "0.5", &with_components);
     options.begin_group("What is learned");
+    options.add(
+        "target NAME", std::nullopt,
+        "predict a field on the voxels of the input instead of parameters: initial, the linear density that the "
+        "data have beside their counts (cosmo-prep shard --target)",
+        {"initial"});
+    options.add(
+        "reconstruct R|off", "off",
+        "give the network the standard reconstruction of the initial density from the counts as a second channel; "
+        "displacements are of the density smoothed by a Gaussian of standard deviation R, in the unit of the voxels, 4 to 10 "
+        "Mpc/h; for --target, in whole periodic boxes");
     options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
                 dataset::voxel_transform_names());
     options.add(
@@ -52,14 +65,15 @@ struct Objective {
   static Objective read(const core::Options& options, const PlanContext& context) {
     const dataset::DatasetManifest& data = context.data;
     Objective objective;
-    objective.parameters = data.spec.parameters.size();
-    objective.output =
-        nn::Output::requested(options.named_value("loss"), static_cast<int>(objective.parameters));
+    objective.read_target(options, data);
     objective.voxels = options.given("voxels") ? options.choice("voxels")
                                                : dataset::default_voxel_transform(data.spec.input.kind);
     objective.smooth = options.number_or_off("smooth", 0);
     core::ensure(options.text("smooth") == "off" || objective.smooth > 0, core::Fault::config,
                  "--smooth {} is not positive: give a length, or off.", options.text("smooth"));
+    objective.reconstruct = options.number_or_off("reconstruct", 0);
+    core::ensure(options.text("reconstruct") == "off" || !objective.target.empty(), core::Fault::usage,
+                 "Option --reconstruct applies only with --target: leave it out.");
     (void)objective.transform(data);
     objective.by_channel = data.scaled_by_channel();
     const std::string& augment = options.choice("augment");
@@ -80,12 +94,18 @@ struct Objective {
 
   /// How voxels of the data become the network's input.
   dataset::VoxelTransform transform(const dataset::DatasetManifest& data) const {
-    return data.transform(voxels, smooth);
+    return data.transform(voxels, smooth, reconstruct);
+  }
+  /// How voxels of the target become the numbers that the network predicts, if there is a target.
+  std::optional<dataset::VoxelMap> target_map(const dataset::DatasetManifest& data) const {
+    return target.empty() ? std::nullopt : std::optional(data.target_map());
   }
 
   void identify(core::Json& config) const {
     output.identify(config);
+    if (!target.empty()) config["target"] = target;
     config["voxels"] = voxels;
+    if (reconstruct > 0) config["reconstruct"] = reconstruct;
     if (smooth > 0) config["smooth"] = smooth;
     if (by_channel) config["voxels_by_channel"] = true;
     config["augment"] = augment;
@@ -94,6 +114,22 @@ struct Objective {
   }
 
  private:
+  /// Sets what is predicted.
+  void read_target(const core::Options& options, const dataset::DatasetManifest& data) {
+    const core::Options::NamedValue loss = options.named_value("loss");
+    if (!options.given("target")) {
+      parameters = data.spec.parameters.size();
+      output = nn::Output::requested(loss, static_cast<int>(parameters));
+      return;
+    }
+    target = options.choice("target");
+    core::ensure(data.spec.target && data.spec.target->name == target, core::Fault::config,
+                 "{} has no --target {} beside its counts: make it with cosmo-prep shard --target {}.",
+                 options.text("data"), target, target);
+    parameters = 0;
+    output = nn::Output::requested(loss, nn::Shape{data.spec.target->channels(), data.spec.side()});
+  }
+
   /// --loss for --components.
   static std::string with_components(const core::Options& options) {
     const core::Options complete = with_recipe(options);

@@ -47,21 +47,29 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
              model.output.option() == plan.objective.output.option(),
          Fault::config, "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,
          model.normalisation.voxels, model.output.option());
-  ensure(have_the_same_weights(model.network, plan.network.spec) && model.input == plan.input, Fault::config,
+  ensure((model.target ? model.target->quantity : "") == plan.objective.target &&
+             model.normalisation.reconstruct == plan.objective.reconstruct,
+         Fault::config,
+         "{} of --init-from predicts another --target, or with another --reconstruct: give the same.", name);
+  ensure(have_the_same_weights(model.network, plan.network.spec) && model.network_input() == plan.input,
+         Fault::config,
          "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "
          "same --network.",
          name, model.network.name, model.input.channels, model.input.size, plan.network.spec.name,
          plan.input.channels, plan.input.size);
   try {
-    model.input.ensure_fits(
-        {plan.input, data.spec.input.redshifts, data.spec.voxel_size(), data.spec.line_of_sight}, plan.data);
+    model.input.ensure_fits({{data.spec.input.channels(), data.spec.side()},
+                             data.spec.input.redshifts,
+                             data.spec.voxel_size(),
+                             data.spec.line_of_sight},
+                            plan.data);
   } catch (const core::Error& error) {
     core::fail(error.fault(), "{} of --init-from reads other data: {}", name, error.what());
   }
   const core::ParameterSpace& space = data.spec.parameters;
   ensure(
-      model.parameters.names == space.names && model.parameters.low == space.low &&
-          model.parameters.high == space.high,
+      model.target || (model.parameters.names == space.names && model.parameters.low == space.low &&
+                       model.parameters.high == space.high),
       Fault::config,
       "{} of --init-from predicts other parameters or ranges than {} has: their labels have other meanings.",
       name, plan.data);

@@ -20,7 +20,8 @@ LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan&
                                           .readers = readers,
                                           .share = share,
                                           .releases = true,
-                                          .spare = 0};
+                                          .spare = 0,
+                                          .target = plan.objective.target_map(data)};
   dataset::LoaderConfig measured = in_order;
   measured.most = kMeasuredSamples;
   return {{.rank = group,
@@ -32,7 +33,8 @@ LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan&
            .augment = plan.objective.augment,
            .roll = plan.objective.roll,
            .readers = readers,
-           .share = share},
+           .share = share,
+           .target = plan.objective.target_map(data)},
           in_order,
           measured};
 }

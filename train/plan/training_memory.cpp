@@ -54,6 +54,7 @@ namespace {
 
 /// Memory of the regressions, which are learned before the network is made [bytes].
 std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
+  if (plan.objective.output.is_field()) return 0;
   const std::uint64_t training = dataset::regression_samples(data);
   const std::uint64_t validation =
       plan.network.spec.baseline.empty() ? 0 : data.split(dataset::Split::validation).samples;
@@ -63,7 +64,7 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 /// Memory of the network that predicts for the posterior after the last epoch, and of what is read ahead for it [bytes].
 std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
   if (!nn::takes_posterior(plan.objective.output)) return 0;
-  const int batch = nn::batch_of(plan.input), outputs = plan.objective.output.values();
+  const int batch = nn::batch_of(plan.input), outputs = plan.objective.output.shape().channels;
   const std::size_t network =
       nn::Network::planned_bytes(plan.network.spec, plan.input, outputs, batch, nn::Mode::inference,
                                  nn::arithmetic_of(plan.network.spec, plan.input, outputs));
@@ -85,11 +86,14 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, transform, loaders.measured) : 0;
   const std::int64_t network =
-      network_memory(plan.network.spec, plan.input, plan.objective.output.values(), plan.batching.micro_batch,
-                     arenas, plan.formats.arithmetic, share) +
+      network_memory(plan.network.spec, plan.input, plan.objective.output.shape().channels,
+                     plan.batching.micro_batch, arenas, plan.formats.arithmetic, share) +
       reduction_memory(plan.batching.order, plan.formats.wire, census, ranks, micro_batches);
-  const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
-      census, dataset::voxels_in(spec, loaders.training.share), plan.batching.micro_batch, micro_batches));
+  const auto step = static_cast<std::int64_t>(
+      GradientStep::memory_bytes(census, dataset::voxels_in(spec, loaders.training.share),
+                                 plan.batching.micro_batch, micro_batches) +
+      sizeof(float) * static_cast<std::size_t>(plan.batching.micro_batch) *
+          static_cast<std::size_t>(plan.objective.output.values()));
   // rank_memory() includes oneDNN, which has planned the network.
   return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
          static_cast<std::int64_t>(

@@ -48,19 +48,22 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   std::error_code error;
   core::ensure(!std::filesystem::equivalent(plan.data, plan.directory, error), core::Fault::config,
                "--output {} is the data: give the model a directory of its own.", plan.directory);
-  plan.input = {data.spec.input.channels(), data.spec.side()};
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.objective = Objective::read(options, context);
+  plan.input = {data.spec.input.channels() + (plan.objective.reconstruct > 0 ? 1 : 0), data.spec.side()};
   plan.network = NetworkChoice::read(options, context);
   nn::NetworkSpec& network = plan.network.spec;
-  network = nn::with_outputs(network, plan.objective.output.values());
-  plan.objective.output.ensure_made_by(network);
+  network = nn::with_outputs(network, plan.objective.output.shape().channels);
   const nn::NetworkCensus census = plan.census();
+  plan.objective.output.ensure_made_by(network, census);
   plan.batching = Batching::read(options, context, network, census, plan.input);
   core::ensure(
       !plan.batching.cut.plan || plan.objective.smooth == 0, core::Fault::config,
       "--smooth needs whole samples and --ranks-per-sample {} cuts them: leave that out, or give --smooth off.",
       plan.batching.cut.ranks_per_sample);
+  core::ensure(!plan.batching.cut.plan || plan.objective.target.empty(), core::Fault::config,
+               "--target needs whole samples and --ranks-per-sample {} cuts them: leave that out.",
+               plan.batching.cut.ranks_per_sample);
   plan.formats =
       NumberFormats::read(options, network, census, images_to_choose_by(plan), plan.batching.order);
   plan.method = Method::read(options);

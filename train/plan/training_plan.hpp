@@ -34,7 +34,9 @@ struct TrainingPlan {
   Limits limits;
 
   /// The figures of the network.
-  nn::NetworkCensus census() const { return nn::take_census(network.spec, input, objective.output.values()); }
+  nn::NetworkCensus census() const {
+    return nn::take_census(network.spec, input, objective.output.shape().channels);
+  }
 };
 
 /// Declares the options of a training.

@@ -105,7 +105,7 @@ class TrainingStage : public core::Stage {
           "The {} channels of {} share one mean and deviation, as its manifest does not state those of each: repeat "
           "cosmo-prep import with --force if they are in different units.",
           spec.input.channels(), plan.data);
-    if (!nn::takes_posterior(plan.objective.output))
+    if (plan.objective.output.calibration_values() > 0)
       run.log.warn(
           "--loss {} is accepted until 0.5: a training with --loss mse ends with a posterior, which the network need not "
           "learn and which holds its errors and their correlations, too.",

@@ -52,6 +52,7 @@ void ensure_can_be_fitted(const FinishedModel& finished, const TrainingSplits& d
          directory);
   ensure(!model.diverged(), Fault::config,
          "{} holds a training that diverged: train again with a lower --learning-rate.", directory);
+  nn::ensure_of_parameters(model, directory, "--posterior-only");
   ensure(nn::takes_posterior(model.output), Fault::config,
          "{} was trained with --loss {} and predicts a density already: leave --posterior-only out.",
          directory, model.output.option());
@@ -72,8 +73,9 @@ FittedPosterior fit(const core::Invocation& run, const std::vector<FinishedModel
     training.emplace(open(dataset::Split::train));
     validation.emplace(open(dataset::Split::validation));
   });
-  const auto& [voxels, offset, scale, mean_count, smooth] = models.front().model.normalisation;
-  const dataset::VoxelTransform transform = data.manifest.transform(voxels, smooth);
+  const nn::InputNormalisation& normalisation = models.front().model.normalisation;
+  const std::string& voxels = normalisation.voxels;
+  const dataset::VoxelTransform transform = data.manifest.transform(voxels, normalisation.smooth);
   std::vector<ModelToFit> to_fit;
   for (const FinishedModel& finished : models) to_fit.push_back({finished.directory, finished.model});
   FittedPosterior fitted = fit_posterior(

@@ -86,12 +86,21 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.network = plan.network.spec;
   if (plan.method.average > 0) model.weights = WeightAverage::kGroup;
   model.precision = plan.formats.precision.name;
-  model.input = {plan.input, data.spec.input.redshifts, data.spec.voxel_size(), data.spec.line_of_sight};
-  model.parameters = data.spec.parameters;
+  model.input = {{data.spec.input.channels(), data.spec.side()},
+                 data.spec.input.redshifts,
+                 data.spec.voxel_size(),
+                 data.spec.line_of_sight};
+  if (plan.objective.target.empty()) {
+    model.parameters = data.spec.parameters;
+  } else {
+    const dataset::VoxelMap map = data.target_map();
+    model.target = {plan.objective.target, data.spec.target->redshifts, map.offset, map.scale};
+  }
   model.output = plan.objective.output;
   model.epochs = plan.epochs;
   model.choice_epochs = plan.objective.choice_epochs;
-  model.normalisation = {transform.name, {}, {}, data.spec.mean_count, plan.objective.smooth};
+  model.normalisation = {
+      transform.name, {}, {}, data.spec.mean_count, plan.objective.smooth, plan.objective.reconstruct};
   for (const dataset::VoxelMap& map : transform.maps) {
     model.normalisation.offset.push_back(map.offset);
     model.normalisation.scale.push_back(map.scale);

@@ -31,14 +31,9 @@ Training::Training(const TrainingSetting& setting, const Task& task, ModelDirect
       share_(task.plan.batching.cut.share(setting.ranks.group)) {
   open_log();
   open_data();
-  note_labels();
   const dataset::VoxelScale scale = scale_of(task_.data, plan_.objective.voxels);
   directory_.note_range([&] { return measure_input_range(run_.comm, *splits_.training, scale); });
-  const auto& learned = directory_.note_baselines(
-      [&] { return measure_baselines(run_.comm, run_.log, *splits_.training, scale); });
-  if (!plan_.network.spec.baseline.empty())
-    baseline_ =
-        prepare_baseline(run_.comm, run_.log, directory_.output(), learned, *splits_.validation, scale);
+  if (!plan_.objective.output.is_field()) prepare_for_labels(scale);
   evaluator_ = make_evaluator(plan_.objective.output, *validation_, baseline_ ? &*baseline_ : nullptr);
   make_learner();
   start();
@@ -82,6 +77,16 @@ void Training::open_data() {
   open_splits(setting_.ranks, plan_, directory, task_.data, setting_.loaders, splits_);
   validation_.emplace(
       dataset::SplitToPredict{*splits_.validation, *splits_.validation_loader, task_.data.spec.parameters});
+}
+
+/// Regressions to compare a network of parameters with, or to mix it with.
+void Training::prepare_for_labels(const dataset::VoxelScale& scale) {
+  note_labels();
+  const auto& learned = directory_.note_baselines(
+      [&] { return measure_baselines(run_.comm, run_.log, *splits_.training, scale); });
+  if (!plan_.network.spec.baseline.empty())
+    baseline_ =
+        prepare_baseline(run_.comm, run_.log, directory_.output(), learned, *splits_.validation, scale);
 }
 
 /// Records how the labels are spread, and warns of those that are not.

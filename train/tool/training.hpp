@@ -42,6 +42,7 @@ class Training {
  private:
   void open_log();
   void open_data();
+  void prepare_for_labels(const dataset::VoxelScale& scale);
   void note_labels();
   void make_learner();
   void start();

@@ -48,8 +48,10 @@ std::string outline(const core::Invocation& run, const TrainingPlan& plan,
                      data.split(dataset::Split::train).samples, plan.batching.global_batch,
                      plan.batching.micro_batch, groups,
                      core::ranks_and_threads(ranks > 1 ? ranks : all, run.threads)) +
-         fmt::format("regressions to compare the network with read {} training samples once\n",
-                     dataset::regression_samples(data));
+         (plan.objective.output.is_field()
+              ? ""
+              : fmt::format("regressions to compare the network with read {} training samples once\n",
+                            dataset::regression_samples(data)));
 }
 
 namespace {
@@ -67,10 +69,30 @@ std::string chosen(const EpochMetrics& best, const std::vector<EpochMetrics>& hi
                      mean);
 }
 
+core::Error diverged(const std::string& directory, std::string_view what) {
+  return core::Error(
+      Fault::numeric,
+      fmt::format(
+          "The training in {} diverged: its error is far above that of predicting the mean of the {}. Lower "
+          "--learning-rate, or give more --epochs if there were few steps, and train with --force or into "
+          "another --output.",
+          directory, what),
+      true);
+}
+
+core::Report quality_of_field(const std::string& directory, const nn::ModelManifest& model) {
+  core::Report report;
+  report.facts = {{"target", model.target->quantity}, {"diverged", model.diverged()}};
+  report.text = fmt::format("predicts the field {}: cosmo-infer measures how well\n", model.target->quantity);
+  if (model.diverged()) report.ending = diverged(directory, "field");
+  return report;
+}
+
 }  // namespace
 
 core::Report quality_of(const std::string& directory, const nn::ModelManifest& model) {
   core::Report report;
+  if (model.target) return quality_of_field(directory, model);
   Json& errors = report.facts["scaled_errors"] = Json::object();
   const std::vector<double> scaled = model.scaled_errors();
   for (std::size_t p = 0; p < scaled.size(); ++p) {
@@ -85,14 +107,7 @@ core::Report quality_of(const std::string& directory, const nn::ModelManifest& m
   report.facts["below_centre"] = below;
   report.facts["diverged"] = model.diverged();
   if (model.diverged())
-    report.ending = core::Error(
-        Fault::numeric,
-        fmt::format(
-            "The training in {} diverged: its error is far above that of predicting the mean of the labels. Lower "
-            "--learning-rate, or give more --epochs if there were few steps, and train with --force or into another "
-            "--output.",
-            directory),
-        true);
+    report.ending = diverged(directory, "labels");
   else if (!below.empty())
     report.text += fmt::format(
         "The network predicts {} no better than the mean of the training labels would: give it more "

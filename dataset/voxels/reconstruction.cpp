@@ -1,0 +1,120 @@
+#include "dataset/voxels/reconstruction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+#include "core/parallel/communicator.hpp"
+
+namespace cosmo::dataset {
+
+namespace {
+
+constexpr std::size_t kBuffers = 5, kMeshes = 2;
+
+std::size_t cells_of(int side) {
+  const auto n = static_cast<std::size_t>(side);
+  return n * n * n;
+}
+
+/// The two cells around a place on a periodic axis, and the share of the second.
+struct Cells {
+  std::size_t first, second;
+  float share;
+};
+
+Cells cells_at(float place, int side) {
+  const float below = std::floor(place);
+  const int first = (static_cast<int>(below) % side + side) % side;
+  return {static_cast<std::size_t>(first), static_cast<std::size_t>((first + 1) % side), place - below};
+}
+
+}  // namespace
+
+Reconstruction::Reconstruction(double smoothing, int side)
+    : smoothing_(smoothing),
+      self_(std::make_unique<core::Communicator>(core::Communicator::self())),
+      delta_(*self_, {side, static_cast<double>(side)}),
+      component_(*self_, {side, static_cast<double>(side)}),
+      excess_(cells_of(side)),
+      moved_(cells_of(side)) {
+  for (core::Buffer<float>& axis : displacement_) axis = core::Buffer<float>(cells_of(side));
+}
+
+std::size_t Reconstruction::memory_bytes(std::size_t voxels) {
+  const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(voxels))));
+  return kBuffers * voxels * sizeof(float) + kMeshes * fourier::FourierMesh::memory_bytes(side, 1);
+}
+
+template <class T>
+std::span<const float> Reconstruction::apply(std::span<const T> box) {
+  const double sum = std::accumulate(box.begin(), box.end(), 0.0);
+  const double factor = sum > 0 ? static_cast<double>(box.size()) / sum : 0;
+  for (std::size_t i = 0; i < box.size(); ++i)
+    excess_.span()[i] = sum > 0 ? static_cast<float>(static_cast<double>(box[i]) * factor - 1) : 0.0f;
+  const auto n = static_cast<std::size_t>(side());
+  delta_.for_each_row([&](int x, int y, float* row) {
+    const std::size_t first = (static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n;
+    std::copy_n(excess_.data() + first, n, row);
+  });
+  delta_.forward();
+  for (std::size_t axis = 0; axis < 3; ++axis) displace(axis);
+  move(excess_.span());
+  return moved_.span();
+}
+
+template std::span<const float> Reconstruction::apply(std::span<const std::uint16_t>);
+template std::span<const float> Reconstruction::apply(std::span<const float>);
+
+/// ψ along an axis. Its Nyquist wave has no direction and is left out.
+void Reconstruction::displace(std::size_t axis) {
+  const int n = side();
+  const double unit = 2 * std::numbers::pi / n;
+  component_.backward_from(delta_, [&](int kx, int ky, int kz, std::complex<float> mode) {
+    const std::array<int, 3> k = {kx, ky, kz};
+    const double square = unit * unit * (kx * kx + ky * ky + kz * kz);
+    if (square == 0 || 2 * std::abs(k[axis]) == n) return std::complex<float>();
+    const double weight = unit * k[axis] / square * std::exp(-square * smoothing_ * smoothing_ / 2);
+    return std::complex<float>(static_cast<float>(-weight) * mode.imag(),
+                               static_cast<float>(weight) * mode.real());
+  });
+  const auto side = static_cast<std::size_t>(n);
+  component_.for_each_row([&](int x, int y, float* row) {
+    const std::size_t first = (static_cast<std::size_t>(x) * side + static_cast<std::size_t>(y)) * side;
+    std::copy_n(row, side, displacement_[axis].data() + first);
+  });
+}
+
+/// Assigns the excess of each voxel to the voxels around the place that it came from.
+void Reconstruction::move(std::span<const float> excess) {
+  const int n = side();
+  const auto side = static_cast<std::size_t>(n);
+  const std::span<float> to = moved_.span();
+  std::ranges::fill(to, 0.0f);
+  const auto came_from = [&](std::size_t axis, std::size_t node, std::size_t i) {
+    return cells_at(static_cast<float>(node) - displacement_[axis].span()[i], n);
+  };
+  for (std::size_t x = 0, i = 0; x < side; ++x) {
+    for (std::size_t y = 0; y < side; ++y) {
+      for (std::size_t z = 0; z < side; ++z, ++i) {
+        const Cells a = came_from(0, x, i), b = came_from(1, y, i), c = came_from(2, z, i);
+        for (const auto& [cell_x, share_x] :
+             {std::pair(a.first, 1 - a.share), std::pair(a.second, a.share)}) {
+          for (const auto& [cell_y, share_y] :
+               {std::pair(b.first, 1 - b.share), std::pair(b.second, b.share)}) {
+            const float value = excess[i] * share_x * share_y;
+            float* const row = to.data() + (cell_x * side + cell_y) * side;
+            row[c.first] += value * (1 - c.share);
+            row[c.second] += value * c.share;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,141 @@
+#include "infer/field/field_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/picture/svg_plot.hpp"
+#include "core/version.hpp"
+
+namespace cosmo::infer {
+
+namespace svg = core::svg;
+
+namespace {
+
+constexpr double kWidth = 480, kHeight = 330, kLeft = 66, kRight = 464, kTop = 20, kBottom = 250,
+                 kLegend = 318;
+constexpr int kScaleOfSlices = 4;
+
+/// Values against k.
+struct Line {
+  std::string name;  ///< plain text
+  const char* colour;
+  const std::vector<double>& values;
+  const std::vector<double>& errors;
+};
+
+std::string draw(const Line& line, const std::vector<double>& k, const svg::Axis& x, const svg::Axis& y) {
+  std::string points, bars;
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    if (!std::isfinite(line.values[i])) continue;
+    const auto height = [&](double value) { return y.place(std::clamp(value, y.low, y.high)); };
+    points +=
+        fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x.place(k[i]), height(line.values[i]));
+    if (std::isfinite(line.errors[i]))
+      bars += svg::line(x.place(k[i]), height(line.values[i] - line.errors[i]), x.place(k[i]),
+                        height(line.values[i] + line.errors[i]), line.colour);
+  }
+  return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", points,
+                     line.colour) +
+         bars;
+}
+
+std::string figure_of(const std::string& title, const std::string& quantity, double high,
+                      const std::vector<double>& k, core::LengthUnit unit, const std::vector<Line>& lines) {
+  const svg::Axis x = svg::linear_axis(0, k.back() + FieldSpectra::kBin, kLeft, kRight, 7),
+                  y = svg::linear_axis(0, high, kBottom, kTop, 6);
+  std::string content = svg::frame(x, y, unit == core::LengthUnit::mpc ? "k [1/Mpc]" : "k [h/Mpc]", quantity);
+  double at = kLeft;
+  for (const Line& line : lines) {
+    content += draw(line, k, x, y) +
+               svg::line(at, kLegend - 4, at + 18, kLegend - 4, line.colour, " stroke-width=\"2\"") +
+               svg::text(at + 23, kLegend, "start", svg::escaped(line.name));
+    at += 40 + 7.5 * static_cast<double>(line.name.size());
+  }
+  return svg::image(kWidth, kHeight, title, content);
+}
+
+dataset::Slice difference(const dataset::Slice& a, const dataset::Slice& b) {
+  dataset::Slice slice = a;
+  for (std::size_t i = 0; i < slice.values.size(); ++i) slice.values[i] -= b.values[i];
+  return slice;
+}
+
+html::Figure slice_figure(const std::string& name, const std::string& caption, const dataset::Slice& slice,
+                          const dataset::ColourScale& colours) {
+  const int scale = std::max(1, kScaleOfSlices * 64 / slice.side);
+  return {fmt::format("figures/{}.png", name), dataset::image_of(slice, colours, scale), caption, caption};
+}
+
+}  // namespace
+
+std::vector<html::Figure> field_figures(const FieldPage& page) {
+  const FieldMetrics& m = page.metrics;
+  const FieldSlices& slices = page.slices;
+  const std::vector<Line> r = {{"network", "#0072b2", m.network.r, m.network.r_se},
+                               {"standard reconstruction", "#d55e00", m.standard.r, m.standard.r_se},
+                               {"counts", "#444444", m.counts.r, m.counts.r_se}};
+  const std::vector<Line> t = {{"network", "#0072b2", m.network.t, m.network.t_se},
+                               {"standard reconstruction", "#d55e00", m.standard.t, m.standard.t_se}};
+  const dataset::ColourScale counts = dataset::colour_scale({slices.input}),
+                             fields = dataset::colour_scale({slices.truth});
+  return {
+      {"figures/correlation.svg", figure_of("Correlation with the true field", "r(k)", 1, m.k, page.unit, r),
+       "Correlation with the true field against the wavenumber", "Correlation r(k) with the true field"},
+      {"figures/transfer.svg", figure_of("Transfer function", "T(k)", 1.5, m.k, page.unit, t),
+       "Amplitude of the predicted field over the true one against the wavenumber",
+       "Amplitude T(k) over the true field's"},
+      slice_figure("input", "input", slices.input, counts),
+      slice_figure("truth", "truth", slices.truth, fields),
+      slice_figure("prediction", "prediction", slices.prediction, fields),
+      slice_figure("difference", "prediction less truth", difference(slices.prediction, slices.truth),
+                   fields)};
+}
+
+std::string field_html(const FieldPage& page, const std::vector<html::Figure>& figures) {
+  const FieldMetrics& m = page.metrics;
+  std::vector<html::Row> rows;
+  for (std::size_t i = 0; i < m.k.size(); ++i)
+    rows.push_back(
+        {fmt::format("{:.2f}", m.k[i]),
+         {fmt::format("{:.4f} ± {:.4f}", m.network.r[i], m.network.r_se[i]),
+          fmt::format("{:.4f} ± {:.4f}", m.standard.r[i], m.standard.r_se[i]),
+          fmt::format("{:.4f}", m.counts.r[i]), fmt::format("{:+.4f} ± {:.4f}", m.gain[i], m.gain_se[i]),
+          fmt::format("{:.3f}", m.network.t[i])}});
+  const std::string k = page.unit == core::LengthUnit::mpc ? "k [1/Mpc]" : "k [h/Mpc]";
+  std::string content = fmt::format("<h1>{}: predicted fields</h1>\n", html::escaped(m.quantity)) +
+                        html::paragraph(html::escaped(outcome_of(m)));
+  if (!page.doubts.empty()) {
+    std::vector<std::string> doubts;
+    for (const std::string& doubt : page.doubts) doubts.push_back(html::escaped(doubt));
+    content += html::list(doubts, "warning");
+  }
+  content += html::section(
+      "agreement", "Agreement, wavenumber by wavenumber",
+      html::gallery({figures.begin(), figures.begin() + 2},
+                    fmt::format("All modes of {} universes in bins of {} in k. Bars: standard errors "
+                                "over universes.",
+                                m.universes, FieldSpectra::kBin)) +
+          html::table(k,
+                      {"network r", fmt::format("standard, R = {:g}", m.standard.smoothing), "counts",
+                       "network less standard", "network T"},
+                      rows));
+  content +=
+      html::section("slices", "One universe",
+                    html::gallery({figures.begin() + 2, figures.end()},
+                                  fmt::format("Simulation {}: an eighth of the box, averaged along x. Truth, "
+                                              "prediction and difference have the same colours.",
+                                              page.slices.simulation)));
+  content += html::section("origin", "Where this comes from",
+                           html::facts({{"data", html::escaped(page.data)},
+                                        {"split", page.split},
+                                        {"network", html::escaped(page.model.network.name)},
+                                        {"epochs", fmt::format("{}", page.model.epochs)},
+                                        {"program", html::escaped(core::version())}}));
+  return html::page("Predicted fields", content);
+}
+
+}  // namespace cosmo::infer

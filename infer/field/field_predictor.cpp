@@ -1,0 +1,81 @@
+#include "infer/field/field_predictor.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/error.hpp"
+#include "infer/predict/predictor.hpp"
+#include "nn/model/inference.hpp"
+#include "nn/model/model_file.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+nn::Shape input_of(const nn::ModelManifest& model, int side) {
+  return {model.network_input().channels, side};
+}
+
+/// Throws Error{config} unless the network's field has the voxels of its input.
+void ensure_takes(const nn::ModelManifest& model, int side) {
+  const nn::Shape field =
+      nn::take_census(model.network, input_of(model, side), model.outputs()).layers.back().output;
+  core::ensure(
+      field.size == side, core::Fault::config,
+      "A box of {} voxels per side becomes a field of {} in network {}: give boxes whose sides its pools divide, "
+      "as those of the training, {}.",
+      side, field.size, model.network.name, model.input.size);
+}
+
+}  // namespace
+
+FieldPredictor::FieldPredictor(std::span<const nn::ModelManifest> models,
+                               const std::vector<std::string>& directories, int side)
+    : target_(*models.front().target),
+      side_(side),
+      inputs_(transform_of(models.front()), dataset::Box(side).voxels()),
+      reconstructs_(models.front().normalisation.reconstruct > 0),
+      input_(static_cast<std::size_t>(input_of(models.front(), side).elements())) {
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    const nn::ModelManifest& model = models[m];
+    ensure_takes(model, side);
+    const nn::Shape input = input_of(model, side);
+    networks_.emplace_back(model.network, input, model.outputs(), 1, nn::Mode::inference,
+                           nn::arithmetic_of(model.network, input, model.outputs()));
+    nn::read_weights(directories[m], model, networks_.back());
+  }
+}
+
+std::size_t FieldPredictor::memory_bytes(std::span<const nn::ModelManifest> models, int side) {
+  const nn::ModelManifest& first = models.front();
+  const auto voxels = static_cast<std::size_t>(input_of(first, side).elements());
+  std::size_t bytes = 2 * voxels * sizeof(float) +
+                      dataset::InputMaker::memory_bytes(transform_of(first), dataset::Box(side).voxels());
+  for (const nn::ModelManifest& model : models) {
+    const nn::Shape input = input_of(model, side);
+    bytes += nn::Network::planned_bytes(model.network, input, model.outputs(), 1, nn::Mode::inference,
+                                        nn::arithmetic_of(model.network, input, model.outputs()));
+  }
+  return bytes;
+}
+
+template <class T>
+std::span<const float> FieldPredictor::predict(std::span<const T> box) {
+  inputs_.make(box, input_.span().first(box.size()));
+  if (reconstructs_) inputs_.make_reconstruction({}, box, input_.span().subspan(box.size()));
+  field_.clear();
+  for (nn::Network& network : networks_) {
+    network.set_input(input_.span());
+    const std::span<const float> output = network.forward();
+    field_.resize(output.size());
+    for (std::size_t i = 0; i < output.size(); ++i) field_[i] += output[i];
+  }
+  const double factor = 1 / (target_.scale * static_cast<double>(networks_.size()));
+  for (float& value : field_) value = static_cast<float>(value * factor + target_.offset);
+  return field_;
+}
+
+template std::span<const float> FieldPredictor::predict(std::span<const std::uint16_t>);
+template std::span<const float> FieldPredictor::predict(std::span<const float>);
+
+}  // namespace cosmo::infer

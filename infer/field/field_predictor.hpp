@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "dataset/voxels/input_maker.hpp"
+#include "nn/model/model_manifest.hpp"
+#include "nn/network.hpp"
+
+namespace cosmo::infer {
+
+/// Predicts fields on the voxels of whole periodic boxes by one or several networks, whose predictions are averaged. The
+/// boxes may have another size than those of the training: the networks' layers have the same weights at every place.
+class FieldPredictor {
+ public:
+  /// `models` are those in `directories`, of one input and target; boxes have `side` voxels per side. Throws Error{config} for a
+  /// side that the networks cannot take, and what reading weights does.
+  FieldPredictor(std::span<const nn::ModelManifest> models, const std::vector<std::string>& directories,
+                 int side);
+  /// Bytes that one takes.
+  static std::size_t memory_bytes(std::span<const nn::ModelManifest> models, int side);
+
+  /// The field (channels, side, side, side), in physical units, of a box (C, side, side, side); valid until the next call. T is
+  /// std::uint16_t or float, as the models' transform takes.
+  template <class T>
+  std::span<const float> predict(std::span<const T> box);
+
+ private:
+  const nn::FieldTarget& target_;
+  int side_;
+  dataset::InputMaker inputs_;
+  bool reconstructs_;
+  core::Buffer<float> input_;
+  std::vector<nn::Network> networks_;
+  std::vector<float> field_;
+};
+
+}  // namespace cosmo::infer

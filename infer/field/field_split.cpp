@@ -1,0 +1,153 @@
+#include "infer/field/field_split.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/finite.hpp"
+#include "core/parallel/gather_values.hpp"
+#include "dataset/make/shard_publisher.hpp"
+#include "dataset/voxels/reconstruction.hpp"
+#include "infer/field/field_output.hpp"
+#include "infer/field/field_predictor.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// Smoothing of the standard reconstructions to compare with, in the unit of the box.
+constexpr std::array<double, 7> kSmoothings = {4, 5, 6, 7, 8, 9, 10};
+constexpr std::size_t kMethods = 2 + kSmoothings.size();  // the network, the counts, the reconstructions
+
+/// A bin's sums of one universe by one method.
+struct FoundSums {
+  std::uint32_t universe, method, bin;
+  SpectrumSums sums;
+};
+
+/// What one rank predicts and measures with.
+class FieldWork {
+ public:
+  FieldWork(const FieldJob& job, dataset::SplitReader& reader)
+      : reader_(reader),
+        predictor_(job.models, job.directories, reader.spec().side()),
+        spectra_(reader.spec().side(), reader.spec().box_size.value),
+        counts_(reader.spec().input.voxels()),
+        excess_(reader.spec().target->voxels()),
+        truth_(reader.spec().target->voxels()) {
+    const double voxel = reader.spec().voxel_size().value;
+    for (const double smoothing : kSmoothings)
+      reconstructions_.emplace_back(smoothing / voxel, reader.spec().side());
+  }
+
+  /// The predicted field of a sample; valid until the next call.
+  std::span<const float> predict(std::uint32_t sample) {
+    reader_.read(sample, counts_);
+    reader_.read(sample, truth_, dataset::Tensor::target);
+    const std::span<const float> field = predictor_.predict(std::span<const std::uint16_t>(counts_));
+    core::ensure(core::all_finite(field), core::Fault::numeric,
+                 "The predicted field of {} is not finite: the training has failed, train again.",
+                 reader_.describe(sample));
+    return field;
+  }
+
+  /// The sums of all methods for the sample that was predicted.
+  void measure(std::uint32_t sample, std::span<const float> field, std::vector<FoundSums>& found) {
+    spectra_.set_truth(truth_);
+    const auto add = [&](std::uint32_t method, std::span<const float> prediction) {
+      const Spectra sums = spectra_.of(prediction);
+      for (std::uint32_t bin = 0; bin < sums.size(); ++bin) found.push_back({sample, method, bin, sums[bin]});
+    };
+    add(0, field);
+    std::ranges::copy(std::span(counts_).first(excess_.size()),
+                      excess_.begin());  // its mean has no part in any mode
+    add(1, excess_);
+    for (std::uint32_t r = 0; r < kSmoothings.size(); ++r)
+      add(2 + r, reconstructions_[r].apply(std::span<const std::uint16_t>(counts_).first(excess_.size())));
+  }
+
+  FieldSlices slices(std::uint32_t sample, std::span<const float> field) const {
+    const int side = reader_.spec().side(), depth = std::max(1, side / 8);
+    std::vector<float> counts(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(excess_.size()));
+    return {reader_.sample(sample).simulation, dataset::project(counts, side, depth),
+            dataset::project(truth_, side, depth), dataset::project(field, side, depth)};
+  }
+
+  std::vector<double> bins() const { return spectra_.bins(); }
+
+ private:
+  dataset::SplitReader& reader_;
+  FieldPredictor predictor_;
+  FieldSpectra spectra_;
+  std::vector<dataset::Reconstruction> reconstructions_;
+  std::vector<std::uint16_t> counts_;
+  std::vector<float> excess_, truth_;
+};
+
+/// The methods with the sums of all universes, in the order of samples.
+std::vector<FieldMethod> methods_of(const std::vector<FoundSums>& found, std::size_t universes,
+                                    std::size_t bins) {
+  std::vector<FieldMethod> methods(kMethods, {"", std::vector<Spectra>(universes, Spectra(bins))});
+  for (std::size_t r = 0; r < kSmoothings.size(); ++r) methods[2 + r].smoothing = kSmoothings[r];
+  for (const FoundSums& sums : found) methods[sums.method].universes[sums.universe][sums.bin] = sums.sums;
+  return methods;
+}
+
+/// Slices of the root rank's first universe on all ranks: what the root draws.
+core::Json to_json(const FieldSlices& slices) {
+  return {slices.simulation, slices.input.side, slices.input.values, slices.truth.values,
+          slices.prediction.values};
+}
+
+FieldSlices to_slices(const core::Json& json) {
+  const int side = json[1];
+  return {json[0], {side, json[2]}, {side, json[3]}, {side, json[4]}};
+}
+
+}  // namespace
+
+std::size_t field_memory(const FieldJob& job, int side) {
+  const std::size_t voxels = dataset::Box(side).voxels();
+  return FieldPredictor::memory_bytes(job.models, side) + FieldSpectra::memory_bytes(side) +
+         kSmoothings.size() * dataset::Reconstruction::memory_bytes(voxels) + 4 * voxels * sizeof(float);
+}
+
+std::string field_path(std::uint32_t simulation) {
+  return fmt::format("fields/simulation-{:05}.h5", simulation);
+}
+
+MeasuredFields predict_fields(const core::Communicator& comm, const core::Log& log,
+                              core::OutputDirectory& output, const FieldJob& job,
+                              dataset::SplitReader& reader) {
+  const dataset::SampleSpec& spec = reader.spec();
+  const nn::ModelManifest& model = job.models.front();
+  std::optional<FieldWork> work;
+  comm.agree([&] { work.emplace(job, reader); });
+  std::vector<std::string> paths;
+  for (std::uint32_t sample = 0; sample < reader.size(); ++sample)
+    paths.push_back(field_path(reader.sample(sample).simulation));
+  std::vector<FoundSums> found;
+  FieldSlices slices;
+  core::Progress progress(log, "universes", static_cast<std::int64_t>(paths.size()));
+  dataset::publish_shards(
+      comm, progress, output, paths, [&](std::size_t u, const std::filesystem::path& part) {
+        const auto sample = static_cast<std::uint32_t>(u);
+        const std::span<const float> field = work->predict(sample);
+        write_predicted_field(part,
+                              {model.target->quantity, model.target->redshifts.front(), spec.side(),
+                               spec.box_size, model.best().sha256, reader.sample(sample).seed},
+                              field);
+        if (u == 0) slices = work->slices(sample, field);
+        work->measure(sample, field, found);
+      });
+  found = core::gather_values(comm, found);
+  const std::vector<FieldMethod> methods = methods_of(found, reader.size(), work->bins().size());
+  return {field_metrics(model.target->quantity, work->bins(), methods[0], methods[1],
+                        {methods.begin() + 2, methods.end()}),
+          to_slices(core::Json::parse(comm.broadcast(to_json(slices).dump())))};
+}
+
+}  // namespace cosmo::infer

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/log.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/parallel/communicator.hpp"
+#include "dataset/load/split_reader.hpp"
+#include "infer/field/field_metrics.hpp"
+#include "infer/field/field_page.hpp"
+#include "nn/model/model_manifest.hpp"
+
+namespace cosmo::infer {
+
+/// The models, and what they predict.
+struct FieldJob {
+  const std::vector<nn::ModelManifest>& models;
+  const std::vector<std::string>& directories;
+};
+
+/// What a split's fields came out as.
+struct MeasuredFields {
+  FieldMetrics metrics;
+  FieldSlices slices;  ///< slices of the first universe
+};
+
+/// Bytes that predicting boxes of `side` voxels per side takes.
+std::size_t field_memory(const FieldJob& job, int side);
+
+/// "fields/simulation-00012.h5"
+std::string field_path(std::uint32_t simulation);
+
+/// Predicts the fields of a split, which the ranks share, writes each to a file of `output`, and measures them against the
+/// truth and the baselines. The same bytes on any number of ranks. Collective.
+MeasuredFields predict_fields(const core::Communicator& comm, const core::Log& log,
+                              core::OutputDirectory& output, const FieldJob& job,
+                              dataset::SplitReader& reader);
+
+}  // namespace cosmo::infer

@@ -1,0 +1,310 @@
+#include "infer/tool/field_command.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/format/npy.hpp"
+#include "core/machine/memory.hpp"
+#include "core/parallel/rounds.hpp"
+#include "core/run/stage.hpp"
+#include "dataset/make/shard_publisher.hpp"
+#include "histogram/snapshot/counting_job.hpp"
+#include "histogram/snapshot/snapshot_counts.hpp"
+#include "infer/doubt/familiarity.hpp"
+#include "infer/doubt/independence.hpp"
+#include "infer/doubt/training_doubts.hpp"
+#include "infer/field/field_output.hpp"
+#include "infer/field/field_page.hpp"
+#include "infer/field/field_predictor.hpp"
+#include "infer/field/field_split.hpp"
+#include "infer/input/universe_list.hpp"
+#include "infer/predict/ensemble.hpp"
+
+namespace cosmo::infer {
+
+using core::Fault;
+using core::Json;
+
+namespace {
+
+/// The models of --model.
+struct FieldModels {
+  std::vector<std::string> directories;
+  std::vector<nn::ModelManifest> models;
+  std::vector<std::string> doubts;
+
+  const nn::ModelManifest& first() const { return models.front(); }
+  FieldJob job() const { return {models, directories}; }
+};
+
+/// Throws Error{usage} if an option is given that is for models of parameters, Error{config} unless all models predict one
+/// field from one input.
+FieldModels read_models(const core::Options& options) {
+  for (const char* name : {"samples", "ranks-per-sample", "baselines", "baselines-from"}) {
+    core::ensure(!options.chosen(name), Fault::usage,
+                 "Option --{} has no use with a model of a field: leave it out.", name);
+  }
+  NamedModels named = load_models(options.text("model"));
+  FieldModels read{named.directories, manifests_of(named.models),
+                   training_doubts(options, named.directories, named.models)};
+  for (std::size_t m = 1; m < read.models.size(); ++m) {
+    const nn::ModelManifest& model = read.models[m];
+    core::ensure(model.target && model.target->quantity == read.first().target->quantity &&
+                     model.input == read.first().input &&
+                     model.normalisation.reconstruct == read.first().normalisation.reconstruct,
+                 Fault::config,
+                 "{} and {} predict different fields, or from different inputs: give models of one kind.",
+                 read.directories.front(), read.directories[m]);
+  }
+  return read;
+}
+
+core::Request request_of(const std::string& stage, const FieldModels& models, const std::string& target) {
+  core::Request request{stage, {{"checkpoint", Json::array()}}, {}};
+  for (std::size_t m = 0; m < models.models.size(); ++m) {
+    request.inputs.push_back(core::input_record(models.directories[m], models.models[m].base, target));
+    request.config["checkpoint"].push_back(models.models[m].best().sha256);
+  }
+  return request;
+}
+
+core::Needs needs_of(std::uint64_t memory, std::uint64_t disk) {
+  return {.memory = memory,
+          .memory_cause = "The predictions need",
+          .memory_remedy = "use fewer models, or fewer ranks per node",
+          .disk = disk,
+          .disk_missing = disk,
+          .disk_cause = "The fields to write"};
+}
+
+class FieldSplitStage : public core::Stage {
+ public:
+  explicit FieldSplitStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] { read(); });
+    const std::string warning = warning_of(independence_, split_);
+    if (!warning.empty()) run.log.warn("{}", warning);
+  }
+
+  core::Needs needs(const core::Manifest&) override {
+    std::uint64_t memory = 0;
+    run.comm.agree(
+        [&] { memory = core::resident_memory() + field_memory(models_.job(), data_.spec.side()); });
+    constexpr std::uint64_t kPage = 1 << 20;
+    return needs_of(run.comm.max(memory), kPage + data_.split(split_).samples * data_.spec.target->bytes());
+  }
+
+  core::Report outline() override {
+    const std::uint64_t universes = data_.split(split_).samples;
+    return {{{"universes", universes}},
+            fmt::format("{} fields of {}³ voxels\n", universes, data_.spec.side())};
+  }
+
+  core::Report make(core::OutputDirectory& output) override {
+    std::optional<dataset::SplitReader> reader;
+    run.comm.agree([&] {
+      reader.emplace(directory_, data_, split_, run.comm.rank(), run.comm.size());
+      if (run.comm.is_root())
+        std::ranges::copy(compare_with_training(models_.first(), *reader),
+                          std::back_inserter(models_.doubts));
+    });
+    models_.doubts = Json::parse(run.comm.broadcast(Json(models_.doubts).dump()));
+    for (const std::string& doubt : models_.doubts) run.log.warn("{}", doubt);
+    const MeasuredFields measured = predict_fields(run.comm, run.log, output, models_.job(), *reader);
+    Json metrics = {{"fields", to_json(measured.metrics)}, {"warnings", models_.doubts}};
+    metrics.update(infer::to_json(independence_));
+    const FieldPage page{
+        measured.metrics,         models_.first(), directory_,     std::string(name_of(split_)),
+        data_.spec.box_size.unit, models_.doubts,  measured.slices};
+    const std::vector<html::Figure> figures = field_figures(page);
+    for (const html::Figure& figure : figures) output.add_text(figure.file, figure.content);
+    output.add_text("metrics.json", metrics.dump(1) + "\n");
+    output.add_text("report.html", field_html(page, figures));
+    output.finish(run.tool, {{"metrics", metrics}}, run.facts);
+    return {{{"metrics", metrics}},
+            fmt::format("{}{}\n{}: report.html, metrics.json, fields/\n", text_of(measured.metrics),
+                        outcome_of(measured.metrics), output.path().string())};
+  }
+
+  core::Report found(const core::Manifest& existing) override {
+    return {{{"metrics", existing.details.at("metrics")}}, ""};
+  }
+
+ private:
+  void read() {
+    for (const char* name : {"data", "output"}) (void)run.options.text(name);
+    directory_ = run.options.text("data");
+    split_ = dataset::find_split(run.options.choice("split"));
+    models_ = read_models(run.options);
+    data_ = dataset::load_dataset_manifest(directory_);
+    const dataset::SampleSpec& spec = data_.spec;
+    const nn::FieldTarget& field = *models_.first().target;
+    core::ensure(data_.split(split_).samples > 0, Fault::config,
+                 "{} has no {} universes: choose --split test.", directory_, name_of(split_));
+    models_.first().input.ensure_fits(
+        {{spec.input.channels(), spec.side()}, spec.input.redshifts, spec.voxel_size(), spec.line_of_sight},
+        directory_);
+    core::ensure(
+        spec.target && spec.target->name == field.quantity, Fault::config,
+        "{} has no target {} to compare the model's field with: make it with cosmo-prep shard --target {}, or "
+        "predict universes in files with --input.",
+        directory_, field.quantity, field.quantity);
+    core::ensure(
+        data_.subvolumes == 1, Fault::config,
+        "{} holds sub-volumes, and fields are predicted in whole periodic boxes: shard with --subvolumes 1.",
+        directory_);
+    for (const nn::ModelManifest& model : models_.models) {
+      const Independence of_model = independence_of(model, data_, split_);
+      if (!independence_.leak) independence_.leak = of_model.leak;
+      independence_.in_sample |= of_model.in_sample;
+    }
+    dataset::refuse_leak(independence_.leak, directory_, run.options.flag("allow-leak"));
+    request = request_of("infer", models_, target);
+    request.config["split"] = name_of(split_);
+    request.inputs.push_back(core::input_record(directory_, data_.base, target));
+    request.check = [](const core::Manifest& manifest) {
+      core::ensure(manifest.details.contains("metrics") && manifest.details["metrics"].is_object(),
+                   Fault::format, "The manifest lacks its metrics.");
+    };
+  }
+  std::string directory_;
+  dataset::Split split_ = dataset::Split::test;
+  FieldModels models_;
+  dataset::DatasetManifest data_;
+  Independence independence_;
+};
+
+/// Universes in files.
+class FieldInputStage : public core::Stage {
+ public:
+  explicit FieldInputStage(const core::Invocation& invocation) : Stage(invocation) {
+    std::vector<std::string> files;
+    run.comm.agree([&] {
+      models_ = read_models(run.options);
+      InputReading reading{{}, histogram::read_gadget_reading(run.options)};
+      if (run.options.given("box")) reading.box = core::parse_box_size(run.options.text("box"), "--box");
+      list_ = list_universes(models_.first(), input_names(run.options.texts("input")), reading);
+      sides_.resize(list_.universes.size());
+      for (std::size_t u = 0; u < list_.universes.size(); ++u)
+        sides_[u] = open_universe(models_.first(), list_.universes[u].source, Compare::nothing).cells;
+      request = request_of("predict", models_, target);
+      if (reading.box) core::write_length(request.config, "box", *reading.box);
+      histogram::identify(reading.snapshots, request.config);
+      for (const std::filesystem::path& suite : list_.suites)
+        request.inputs.push_back(core::input_record(suite, core::load_manifest(suite, "generate"), target));
+      for (const std::filesystem::path& file : list_.files) files.push_back(file.string());
+    });
+    histogram::add_inputs(run, files, target, request);
+    request.check = [](const core::Manifest& manifest) {
+      core::ensure(manifest.details.contains("fields"), Fault::format, "The manifest lacks its fields.");
+    };
+  }
+
+  core::Needs needs(const core::Manifest&) override {
+    const int largest = *std::ranges::max_element(sides_);
+    std::uint64_t memory = 0, disk = 0;
+    run.comm.agree(
+        [&] { memory = core::resident_memory() + FieldPredictor::memory_bytes(models_.models, largest); });
+    for (const int side : sides_) disk += dataset::Box(side).voxels() * sizeof(float);
+    return needs_of(run.comm.max(memory + 4 * dataset::Box(largest).voxels()), disk);
+  }
+
+  core::Report outline() override {
+    return {{{"universes", sides_.size()}}, fmt::format("{} fields to predict\n", sides_.size())};
+  }
+
+  core::Report make(core::OutputDirectory& output) override {
+    std::vector<std::string> paths;
+    Json fields = Json::array();
+    for (std::size_t u = 0; u < sides_.size(); ++u) {
+      const bool npy = list_.universes[u].source.path.extension() == ".npy";
+      paths.push_back(fmt::format("fields/universe-{:05}.{}", u, npy ? "npy" : "h5"));
+      fields.push_back({{"universe", list_.universes[u].name}, {"file", paths.back()}});
+    }
+    core::Progress progress(run.log, "universes", static_cast<std::int64_t>(paths.size()));
+    dataset::publish_shards(run.comm, progress, output, paths,
+                            [&](std::size_t u, const std::filesystem::path& part) { predict(u, part); });
+    run.comm.agree([&] {
+      if (run.comm.is_root()) list_.watched.ensure_unchanged();
+    });
+    for (const std::string& doubt : models_.doubts) run.log.warn("{}", doubt);
+    const Json details = {
+        {"fields", fields}, {"target", models_.first().target->quantity}, {"warnings", models_.doubts}};
+    output.finish(run.tool, details, run.facts);
+    std::string text;
+    for (const Json& field : fields)
+      text += fmt::format("{}: {}\n", field.at("universe").get<std::string>(),
+                          field.at("file").get<std::string>());
+    return {details, fmt::format("{}{}: fields/\n", text, output.path().string())};
+  }
+
+  core::Report found(const core::Manifest& existing) override {
+    return {{{"fields", existing.details.at("fields")}}, ""};
+  }
+
+ private:
+  /// Predicts a universe and writes its field, as .npy if that is what the universe was.
+  void predict(std::size_t u, const std::filesystem::path& part) {
+    nn::ModelManifest whole = models_.first();
+    OpenUniverse universe = open_universe(whole, list_.universes[u].source);
+    const int side = universe.cells;
+    const std::optional<std::uint64_t> seed = universe.seed;
+    if (!predictor_ || predicted_side_ != side)
+      predictor_.emplace(models_.models, models_.directories, predicted_side_ = side);
+    whole.input.size = side;
+    const UniverseCounts counts = read_universe(run.log, whole, std::move(universe));
+    std::vector<std::uint16_t> box(static_cast<std::size_t>(whole.input.elements()));
+    counts.read(0, std::span(box));
+    core::ensure(std::ranges::any_of(box, [](std::uint16_t count) { return count > 0; }), Fault::config,
+                 "{} has no particle: there is nothing to predict from; check the file.",
+                 list_.universes[u].name);
+    const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box));
+    if (list_.universes[u].source.path.extension() == ".npy") {
+      const std::vector<std::byte> bytes = core::encode_npy("<f4", {side, side, side}, std::as_bytes(field));
+      return core::write_text(part, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                              std::ios::binary);
+    }
+    const nn::FieldTarget& target_field = *whole.target;
+    write_predicted_field(part,
+                          {target_field.quantity,
+                           target_field.redshifts.front(),
+                           side,
+                           {whole.input.voxel_size.value * side, whole.input.voxel_size.unit},
+                           whole.best().sha256,
+                           seed},
+                          field);
+  }
+
+  FieldModels models_;
+  UniverseList list_;
+  std::vector<int> sides_;  ///< voxels per side of each universe
+  std::optional<FieldPredictor> predictor_;
+  int predicted_side_ = 0;
+};
+
+}  // namespace
+
+bool predicts_field(const core::Options& options) {
+  return load_models(options.text("model")).models.front().target.has_value();
+}
+
+void run_fields(const core::Invocation& run) {
+  if (!run.options.given("input")) {
+    FieldSplitStage stage(run);
+    return core::run_stage(stage);
+  }
+  run.comm.agree([&] {
+    core::ensure(run.options.given("output"), Fault::usage,
+                 "A model of a field writes files: give --output, too.");
+    core::ensure(!run.options.given("data"), Fault::usage,
+                 "Options --input and --data exclude each other: give one.");
+  });
+  FieldInputStage stage(run);
+  core::run_stage(stage);
+}
+
+}  // namespace cosmo::infer

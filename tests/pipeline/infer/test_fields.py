@@ -1,0 +1,176 @@
+"""Networks that predict fields, from cosmo-sim to cosmo-infer: what they read and what is measured of them against numpy."""
+
+import json
+import unittest
+
+import h5py
+import numpy as np
+import onnx
+
+import cosmo_data
+from onnx_torch import evaluate
+from toolkit import STOPPED, DirectoryTest, error_line, printed, run, succeed
+
+USAGE, CONFIG = 2, 3
+BOX, VOXELS, RADIUS = 128, 16, 16
+SUITE = ["generate", "--sigma8", "0.78:0.95", "--simulations", 8, "--box", BOX, "--particles", 32, "--steps", 5, "--grid", VOXELS, "--save", "counts,initial"]
+
+
+def waves(n):
+    k = 2 * np.pi * np.fft.fftfreq(n)
+    return np.meshgrid(k, k, k[:n // 2 + 1] * np.where(np.arange(n // 2 + 1) == n // 2, -1, 1), indexing="ij")
+
+
+def reconstruction(counts, smoothing):
+    """Standard reconstruction; `smoothing` in voxels."""
+    n = len(counts)
+    excess = counts / counts.mean() - 1
+    k = waves(n)
+    square = sum(axis**2 for axis in k)
+    square[0, 0, 0] = 1
+    modes = np.fft.rfftn(excess) * np.exp(-square * smoothing**2 / 2) / square
+    modes[0, 0, 0] = 0
+    nyquist = np.isclose(np.abs(np.array(k)), np.pi)
+    places = [axis - np.fft.irfftn(np.where(edge, 0, 1j * wave * modes), counts.shape, axes=(0, 1, 2))
+              for axis, wave, edge in zip(np.meshgrid(*[np.arange(n)] * 3, indexing="ij"), k, nyquist)]
+    moved = np.zeros(counts.shape)
+    first = [np.floor(place).astype(int) for place in places]
+    for corner in np.ndindex(2, 2, 2):
+        share = np.prod([np.where(c, place - low, 1 - (place - low)) for c, place, low in zip(corner, places, first)], axis=0)
+        np.add.at(moved, tuple((low + c) % n for c, low in zip(corner, first)), excess * share)
+    return moved
+
+
+def spectra(fields, truths, box, width=0.02):
+    """k, r and T of all modes of all universes."""
+    n = len(truths[0])
+    k = np.sqrt(sum(axis**2 for axis in waves(n))) * n / box
+    inside = np.max(np.abs(np.array(waves(n))), axis=0) < np.pi - 1e-9
+    weight = np.where(np.arange(n // 2 + 1) == 0, 1, 2) * inside * (k > 0)
+    bins = (k / width + 1e-12).astype(int)
+    found = np.zeros((3, int(np.ceil(np.pi * n / box / width))))
+    for field, truth in zip(fields, truths):
+        p, t = np.fft.rfftn(field), np.fft.rfftn(truth)
+        for row, value in enumerate((abs(p)**2, abs(t)**2, (p * t.conj()).real)):
+            for bin in range(found.shape[1]):
+                found[row, bin] += (value * weight)[bins == bin].sum()
+    there = found[1] > 0
+    pp, tt, pt = found[:, there]
+    return (np.arange(len(there))[there] + 0.5) * width, pt / np.sqrt(pp * tt), np.sqrt(pp / tt)
+
+
+class FieldNetworks(DirectoryTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.suite, cls.data, cls.model, cls.out = (cls.root / name for name in ("suite", "data", "model", "out"))
+        succeed("cosmo-sim", *SUITE, "--output", cls.suite)
+        succeed("cosmo-prep", "shard", "--input", cls.suite, "--target", "initial", "--subvolumes", 1, "--validation", 1, "--test", 2, "--output", cls.data)
+        cls.words = ["--data", cls.data, "--target", "initial", "--reconstruct", RADIUS, "--global-batch", 2]
+        succeed("cosmo-train", *cls.words, "--epochs", 20, "--output", cls.model)
+        cls.found = succeed("cosmo-infer", "--model", cls.model, "--data", cls.data, "--output", cls.out)
+        cls.test = cosmo_data.Split(cls.data, "test")
+
+    def fields(self, out):
+        found = []
+        for i in range(len(self.test)):
+            with h5py.File(out / f"fields/simulation-{self.test.identity(i).simulation:05}.h5") as file:
+                self.assertEqual((file.attrs["quantity"], file.attrs["box"], file.attrs["voxel"]), ("initial", BOX, BOX / VOXELS))
+                self.assertEqual(file.attrs["seed"], self.test.identity(i).seed)
+                found.append(file["initial"][:].astype("f8"))
+        return found
+
+    def test_the_network_learns(self):
+        history = np.genfromtxt(self.model / "history.csv", delimiter=",", names=True)
+        self.assertLess(history["validation_loss"][-1], 0.8 * history["validation_loss"][0])
+        self.assertLess(history["train_loss"][-1], 0.8)  # that of predicting the mean is 1
+
+    def test_correlation_and_transfer_are_numpys(self):
+        metrics = self.found["metrics"]["fields"]["initial"]
+        truths = [self.test.target(i).astype("f8") for i in range(len(self.test))]
+        counts = [self.test.voxels(i).astype("f8") for i in range(len(self.test))]
+        k, r, t = spectra(self.fields(self.out), truths, BOX)
+        np.testing.assert_allclose(metrics["k"], k, rtol=1e-12)
+        np.testing.assert_allclose(metrics["r"], r, atol=1e-5)
+        np.testing.assert_allclose(metrics["t"], t, rtol=1e-5)
+        _, r, _ = spectra(counts, truths, BOX)
+        np.testing.assert_allclose(metrics["baselines"]["counts"]["r"], r, atol=1e-5)
+        standard = metrics["baselines"]["standard"]
+        _, r, t = spectra([reconstruction(c, standard["smoothing"] / (BOX / VOXELS)) for c in counts], truths, BOX)
+        np.testing.assert_allclose(standard["r"], r, atol=1e-4)
+        np.testing.assert_allclose(standard["t"], t, rtol=1e-4)
+        np.testing.assert_allclose(metrics["gain_over_standard"], np.subtract(metrics["r"], standard["r"]), atol=1e-12)
+
+    def test_universes_in_files(self):
+        i, split = 0, self.test
+        np.save(self.root / "own.npy", split.voxels(i))
+        np.save(self.root / "large.npy", np.tile(split.voxels(i), (2, 2, 2)))
+        expected = self.fields(self.out)[i]
+        for name, box in (("own", BOX), ("large", 2 * BOX)):
+            out = self.root / f"of-{name}"
+            succeed("cosmo-infer", "--model", self.model, "--input", self.root / f"{name}.npy", "--box", box, "--output", out)
+            field = np.load(out / "fields/universe-00000.npy")
+            np.testing.assert_allclose(field, np.tile(expected, (len(field) // VOXELS,) * 3), atol=2e-4 * np.std(expected))
+        out = self.root / "of-counts"
+        succeed("cosmo-infer", "--model", self.model, "--input", self.suite / f"sim-{split.identity(i).simulation:05}/counts_z0.h5", "--output", out)
+        with h5py.File(out / "fields/universe-00000.h5") as file:
+            np.testing.assert_array_equal(file["initial"][:], expected.astype("f4"))
+
+    def test_onnx(self):
+        path = self.root / "model.onnx"
+        succeed("cosmo-infer", "export", "--model", self.model, "--output", path)
+        graph = onnx.load(path)
+        onnx.checker.check_model(graph, full_check=True)
+        self.assertEqual([tensor.name for tensor in graph.graph.input], ["counts", "reconstruction"])
+        for i, expected in enumerate(self.fields(self.out)):
+            counts = self.test.voxels(i).astype("f4")
+            inputs = {"counts": counts, "reconstruction": reconstruction(counts.astype("f8"), RADIUS / (BOX / VOXELS)).astype("f4")}
+            found = evaluate(graph, **{name: values[None, None] for name, values in inputs.items()})["field"]
+            np.testing.assert_allclose(found[0, 0], expected, atol=1e-4 * np.ptp(expected))
+
+    def test_the_same_bytes_on_other_ranks_and_after_a_stop(self):
+        succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.root / "two", ranks=2)
+        for name in ("metrics.json", "report.html"):
+            self.assertEqual((self.out / name).read_bytes(), (self.root / "two" / name).read_bytes())
+        words = ["cosmo-train", *self.words, "--deterministic", "any", "--epochs", 2]
+        succeed(*words, "--output", self.root / "one")
+        stopped = run(*words, "--time-limit", "1e-5", "--output", self.root / "stopped", ranks=2)
+        self.assertEqual(stopped.returncode, STOPPED, stopped.stderr)
+        succeed(*words, "--output", self.root / "stopped")
+        self.assertEqual(*[(self.root / name / "history.csv").read_text() for name in ("one", "stopped")])
+
+    def test_the_page_and_the_summary(self):
+        page = (self.out / "report.html").read_text()
+        for part in ("predicted field correlates with the true one", "figures/correlation.svg", "prediction less truth"):
+            self.assertTrue(part in page or part == "figures/correlation.svg" and (self.out / part).exists(), part)
+        text = printed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.root / "text")
+        self.assertIn("standard r", text)
+
+    def refused(self, code, parts, *words):
+        done = run(*words)
+        self.assertEqual(done.returncode, code, done.stderr)
+        for part in parts:
+            self.assertIn(part, error_line(done, words[0]))
+
+    def test_what_does_not_fit_is_refused(self):
+        no = ["--output", self.root / "no"]
+        plain = self.root / "plain"
+        succeed("cosmo-prep", "shard", "--input", self.suite, "--subvolumes", 1, "--validation", 1, "--test", 2, "--output", plain)
+        infer, train = ["cosmo-infer", "--model", self.model], ["cosmo-train", "--data", self.data]
+        for code, parts, words in (
+                (CONFIG, ["predicts a field and no parameters", "--target"], [*train, "--network", "reconet"]),
+                (CONFIG, ["--reconstruct 64", "quarter of the box"], [*train, "--target", "initial", "--reconstruct", 64]),
+                (USAGE, ["--reconstruct applies only with --target"], [*train, "--reconstruct", 8, "--network", "cosmoflow32"]),
+                (CONFIG, ["--loss gaussian"], [*train, "--target", "initial", "--loss", "gaussian"]),
+                (CONFIG, ["no --target initial", "cosmo-prep shard --target initial"], ["cosmo-train", "--data", plain, "--target", "initial"]),
+                (CONFIG, ["no target initial"], [*infer, "--data", plain]),
+                (USAGE, ["--samples"], [*infer, "--data", self.data, "--samples", 5]),
+                (USAGE, ["--baselines"], [*infer, "--data", self.data, "--baselines", "centre"])):
+            self.refused(code, parts, *words, *no)
+        self.refused(CONFIG, ["predicts the field initial"], "cosmo-train", "--posterior-only", "--data", self.data, "--output", self.model)
+        self.refused(CONFIG, ["predicts the field initial"], "cosmo-infer", "compare", self.model, self.model)
+        self.refused(USAGE, ["give --output"], *infer, "--input", self.suite)
+
+
+if __name__ == "__main__":
+    unittest.main()
