@@ -19,7 +19,7 @@ LAYOUTS = ["default", "channels_last_3d", "mkldnn"]
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", choices=["cosmoflow", "mlperf"], default="cosmoflow")
+    parser.add_argument("--network", choices=["cosmoflow", "mlperf", "reconet"], default="cosmoflow")
     parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--batch", type=int, default=1, help="samples per step (1)")
     parser.add_argument("--size", type=int, default=128, help="voxels per side (128)")
@@ -78,6 +78,36 @@ def make_network(torch, name, size, layout):
     return network, channels, {"cosmoflow": 3, "mlperf": 4}[name]
 
 
+def make_unet(torch):
+    """reconet: four levels with periodic convolutions."""
+    nn = torch.nn
+
+    class UNet(nn.Module):
+        def __init__(self, channels=(16, 32, 32, 32)):
+            super().__init__()
+            pair = lambda inputs, outputs: nn.ModuleList(
+                nn.Conv3d(width, outputs, 3, padding=1, padding_mode="circular") for width in (inputs, outputs))
+            self.down = nn.ModuleList(pair(inputs, outputs) for inputs, outputs in zip((1, *channels), channels))
+            self.up = nn.ModuleList(pair(own + below, own) for own, below in zip(channels[:-1], channels[1:]))
+            self.field = nn.Conv3d(channels[0], 1, 1)
+
+        def forward(self, x):
+            levels = []
+            for level, convolutions in enumerate(self.down):
+                x = x if level == 0 else nn.functional.avg_pool3d(x, 2)
+                for convolution in convolutions:
+                    x = nn.functional.leaky_relu(convolution(x), 0.01)
+                levels.append(x)
+            for level in reversed(range(len(self.up))):
+                # PyTorch's resampling is not periodic: what it does at the faces costs the same.
+                x = torch.cat([levels[level], nn.functional.interpolate(x, scale_factor=2, mode="trilinear")], 1)
+                for convolution in self.up[level]:
+                    x = nn.functional.leaky_relu(convolution(x), 0.01)
+            return self.field(x)
+
+    return UNet()
+
+
 def layer_times(torch, step):
     """Times of each layer with weights in one step [ms], (forward, backward), from PyTorch's own profiler."""
     with torch.autograd.profiler.profile() as profile:
@@ -101,14 +131,20 @@ def work(options):
 
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
-    network, channels, outputs = make_network(torch, options.network, options.size, options.worker)
+    if options.network == "reconet":
+        network, channels, outputs = make_unet(torch), 1, (1, options.size, options.size, options.size)
+        if options.worker == "channels_last_3d":
+            network = network.to(memory_format=torch.channels_last_3d)
+    else:
+        network, channels, outputs = make_network(torch, options.network, options.size, options.worker)
+        outputs = (outputs,)
     voxels = torch.randn(options.batch, channels, *3 * [options.size])
     if options.worker == "channels_last_3d":
         voxels = voxels.to(memory_format=torch.channels_last_3d)
     elif options.worker == "mkldnn":
         voxels = voxels.to_mkldnn()
-    targets = torch.rand(options.batch, outputs)
-    if options.network == "cosmoflow":
+    targets = torch.rand(options.batch, *outputs)
+    if options.network != "mlperf":
         optimizer, loss = torch.optim.Adam(network.parameters(), 2e-3), torch.nn.functional.l1_loss
     else:
         optimizer, loss = torch.optim.SGD(network.parameters(), 1e-3, momentum=0.9), torch.nn.functional.mse_loss

@@ -45,10 +45,10 @@ std::streamoff find_counts(const fs::path& path, std::uint32_t sample) {
 
 namespace {
 
-/// Writes samples of which sample i has the voxels `voxels_of(i)`.
+/// Writes samples of which sample i has the voxels `voxels_of(i)`, and these as a target if asked.
 template <class VoxelsOf>
 DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, Compression compression,
-                              VoxelKind kind, VoxelsOf* voxels_of) {
+                              VoxelKind kind, VoxelsOf* voxels_of, bool with_target = false) {
   constexpr std::uint32_t kSamplesPerShard = 5;
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
@@ -56,6 +56,7 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
                    .box_size = core::Length(64),
                    .mean_count = kind == VoxelKind::counts ? 8.0 : 0.0,
                    .input_id = "sha256:0"};
+  if (with_target) manifest.spec.target = {VoxelKind::field, {kSide, kSide, kSide}, {0}, "initial"};
   SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
   fs::create_directories(directory / "train");
   for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {
@@ -64,7 +65,9 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
     ShardWriter writer(directory / path, manifest.spec, last - first, compression);
     for (std::uint32_t i = first; i < last; ++i) {
       const double share = (i + 0.5) / samples;
-      writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels_of(i));
+      const auto voxels = voxels_of(i);
+      const std::vector<float> target(with_target ? voxels.begin() : voxels.end(), voxels.end());
+      writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels, target);
       train.simulations.push_back(i);
       train.seeds.push_back(1000 + i);
     }
@@ -82,6 +85,10 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
 
 DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, Compression compression) {
   return write_samples(directory, samples, compression, VoxelKind::counts, counts_of);
+}
+
+DatasetManifest write_targets(const fs::path& directory, std::uint32_t samples, Compression compression) {
+  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of, true);
 }
 
 DatasetManifest write_fields(const fs::path& directory, std::uint32_t samples, Compression compression) {

@@ -29,6 +29,9 @@ std::streamoff find_counts(const std::filesystem::path& path, std::uint32_t samp
 /// simulation i; there is only training data.
 DatasetManifest write_dataset(const std::filesystem::path& directory, std::uint32_t samples,
                               Compression compression = Compression::none);
+/// The same with a target beside the counts: the same numbers.
+DatasetManifest write_targets(const std::filesystem::path& directory, std::uint32_t samples,
+                              Compression compression = Compression::none);
 /// The same for fields, which are not counts.
 DatasetManifest write_fields(const std::filesystem::path& directory, std::uint32_t samples,
                              Compression compression = Compression::none);

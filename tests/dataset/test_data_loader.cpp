@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -313,4 +315,40 @@ TEST_CASE("a sample of another seed than the manifest's is found when its split 
   manifest.splits[static_cast<std::size_t>(Split::train)].seeds[7] = 3;
   expect_error(core::Fault::format, "simulation 7 with the seed 1007",
                [&] { SplitReader(directory.path(), manifest, Split::train); });
+}
+
+TEST_CASE("a target is turned, rolled and mapped with its sample, by threads and through HDF5") {
+  for (const auto& [compression, readers] :
+       {std::pair(Compression::none, 2), std::pair(Compression::none, 0), std::pair(Compression::gzip, 0)}) {
+    const TemporaryDirectory directory;
+    const DatasetManifest manifest = write_targets(directory.path(), kSamples, compression);
+    SplitReader reader(directory.path(), manifest, Split::train);
+    const VoxelMap map{100, 0.5};
+    DataLoader loader(reader, kLog1p,
+                      {.global_batch = 4,
+                       .micro_batch = 2,
+                       .shuffle = true,
+                       .augment = true,
+                       .roll = true,
+                       .readers = readers,
+                       .target = map});
+    std::set<std::vector<float>> seen;
+    for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
+      loader.start_epoch(epoch);
+      while (const auto batch = loader.next()) {
+        const std::size_t size = reader.spec().input.voxels();
+        REQUIRE(batch->targets.size() == batch->voxels.size());
+        for (std::size_t row = 0; row < batch->samples.size(); ++row) {
+          const auto voxels = batch->voxels.subspan(row * size, size),
+                     target = batch->targets.subspan(row * size, size);
+          for (std::size_t v = 0; v < size; ++v) {
+            const double count = std::exp(static_cast<double>(voxels[v]) + std::log(9.0)) - 1;
+            REQUIRE(static_cast<double>(target[v]) == Approx(map.scale * (count - map.offset)).margin(0.01));
+          }
+          seen.insert({target.begin(), target.end()});
+        }
+      }
+    }
+    CHECK(seen.size() == 2 * kSamples);  // other turns and rolls in each epoch
+  }
 }

@@ -10,8 +10,8 @@
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "dataset/quantity/curve.hpp"
-#include "dataset/shard/target_scaler.hpp"
 #include "dataset/quantity/voxel_transform.hpp"
+#include "dataset/shard/target_scaler.hpp"
 #include "dataset/voxels/input_maker.hpp"
 #include "dataset/voxels/look_up.hpp"
 

@@ -184,11 +184,18 @@ class Benchmark(unittest.TestCase):
 class PyTorch(unittest.TestCase):
     LABELS = ("slow",)
 
-    def test_comparison_with_pytorch(self):
-        done = subprocess.run(["/usr/bin/python3", BENCH / "compare_pytorch.py", "--network", "mlperf", "--size", "32",
-                               "--batch", "2", "--rounds", "1", "--steps", "1", "--threads", "1", "--cosmo-train",
-                               BIN / "cosmo-train"], capture_output=True, text=True, timeout=300)
+    def compare(self, *words):
+        done = subprocess.run(["/usr/bin/python3", BENCH / "compare_pytorch.py", *words, "--rounds", "1", "--steps", "1", "--threads", "1",
+                               "--cosmo-train", BIN / "cosmo-train"], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def test_the_network_of_fields(self):
+        done = self.compare("--network", "reconet", "--size", "16", "--layouts", "default", "channels_last_3d")
+        self.assertRegex(done.stdout, r"(?m)^  ratio to PyTorch's best \(\w+\): [0-9.]+$")
+
+    def test_comparison_with_pytorch(self):
+        done = self.compare("--network", "mlperf", "--size", "32", "--batch", "2")
         self.assertRegex(done.stdout, r"(?m)^PyTorch \d\S* with \S*")
         self.assertRegex(done.stdout, r"(?m)^  cosmo-train +[0-9.]+ ms +[0-9.]+ Gflop/s +\d+ % of the measured peak$")
         self.assertRegex(done.stdout, r"(?m)^  ratio to PyTorch's best \(\w+\): [0-9.]+$")
