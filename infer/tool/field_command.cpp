@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/file/text_file.hpp"
 #include "core/format/npy.hpp"
 #include "core/machine/memory.hpp"
 #include "core/parallel/rounds.hpp"

@@ -78,6 +78,10 @@ def targets():
         Target("initial field of a suite", ("fields",), "fields/sim-00001/initial_z0.h5",
                ("cosmo-prep", "shard", "--input", "fields", "--target", "initial", "--subvolumes", 1, "--output", "out"), signed_in="fields"),
         Target("manifest of pairs", ("pairs",), "pairs/manifest.json", ("cosmo-prep", "verify", "pairs"), True, has_id=True),
+        Target("manifest of a model of fields", ("pairs", "reconet"), "reconet/manifest.json",
+               ("cosmo-infer", "--model", "reconet", "--data", "pairs", "--output", "out"), True, has_id=True),
+        Target("shard with targets, trained on", ("pairs",), "pairs/train/shard-00000.h5",
+               ("cosmo-train", "--data", "pairs", "--target", "initial", "--reconstruct", 10, "--epochs", 1, "--output", "out"), signed_in="pairs"),
         Target("manifest of a dataset", ("data",), "data/manifest.json", ("cosmo-prep", "describe", "data"), True, has_id=True),
         Target("manifest of a model", ("model",), "model/manifest.json", (*infer, "counts.h5"), True, has_id=True),
         Target("checkpoint", ("model",), "model/checkpoints/epoch-000001.h5", (*infer, "counts.h5"), signed_in="model"),
@@ -138,9 +142,10 @@ class Workshop:
         snapshot, = at("particles").glob("sim-00000/*.hdf5")
         shutil.copy(snapshot, at("snapshot.hdf5"))
         shutil.copy(at("sim/sim-00000/counts_z0.h5"), at("counts.h5"))
-        run("cosmo-sim", "generate", "--simulations", 3, "--sigma8", "0.7:0.9", "--particles", 8, "--box", 64, "--steps", 1, "--save", "counts,initial,velocity",
+        run("cosmo-sim", "generate", "--simulations", 3, "--sigma8", "0.7:0.9", "--particles", 8, "--grid", 8, "--box", 64, "--steps", 1, "--save", "counts,initial,velocity",
             "--output", "fields")
         run("cosmo-prep", "shard", "--input", "fields", "--target", "initial", "--subvolumes", 1, "--output", "pairs")
+        run("cosmo-train", "--data", "pairs", "--target", "initial", "--reconstruct", 10, "--epochs", 1, "--output", "reconet")
         for name in ("initial", "velocity"):
             shutil.copy(at(f"fields/sim-00000/{name}_z0.h5"), at(f"{name}.h5"))
         shutil.copy(at("packed/packs/pack-00000.h5"), at("pack.h5"))

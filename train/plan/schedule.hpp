@@ -33,7 +33,8 @@ struct Schedule {
     options.begin_group(core::kEveryDay);
     options.add(
         "learning-rate X", std::nullopt,
-        "learning rate before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
+        "learning rate before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64; with --target 1e-3 "
+        "at most]");
     options.begin_group("Learning rate and optimizer");
     options.add(
         "min-learning-rate X", std::nullopt,
@@ -61,8 +62,11 @@ struct Schedule {
     Schedule schedule;
     schedule.epochs = read_epochs(options, total);
     schedule.decay = options.entry("decay", kDecayShapes).value;
+    constexpr double kMostOfFields = 1e-3;  // at 3e-3 U-Nets diverge after some hundred steps
+    const double usual = optimizer.learning_rate(global_batch);
     schedule.rate = options.given("learning-rate") ? options.number("learning-rate")
-                                                   : optimizer.learning_rate(global_batch);
+                    : options.given("target")      ? std::min(usual, kMostOfFields)
+                                                   : usual;
     schedule.least = options.given("min-learning-rate") ? options.number("min-learning-rate")
                                                         : optimizer.min_learning_rate(schedule.rate);
     schedule.warmup = options.given("warmup-epochs") ? options.number("warmup-epochs")
