@@ -23,6 +23,13 @@ std::string sample_path(const std::string& shard, std::size_t row, const Exchang
                      format.suffix);
 }
 
+/// "train/shard-00000_00012_initial.npy"
+std::string target_path(const std::string& shard, std::size_t row, const ExchangeFormat& format,
+                        const Quantity& target) {
+  return fmt::format("{}_{:05}_{}{}", std::filesystem::path(shard).replace_extension().string(), row,
+                     target.name, format.suffix);
+}
+
 /// A shard open for reading by threads: HDF5 serves one at a time.
 class SharedShard {
  public:
@@ -38,6 +45,11 @@ class SharedShard {
     }
     const std::lock_guard lock(mutex_);
     reader_.tensor().read(row, voxels);
+  }
+  /// The same of its target.
+  void read_target(std::size_t row, std::span<std::byte> voxels) {
+    const std::lock_guard lock(mutex_);
+    reader_.tensor(Tensor::target).read(row, voxels);
   }
 
  private:
@@ -66,17 +78,24 @@ class Exporter {
     std::vector<std::size_t> missing;
     for (std::size_t row = 0; row < shard.reader().size(); ++row) {
       const std::string file = sample_path(path, row, format_);
-      lines += sample_table_line(file, split, path, shard.reader().sample(row), shard.reader().tensor().crc32(row));
-      if (!there_.contains(file)) missing.push_back(row);
+      std::optional<TargetFile> target;
+      if (spec_.target)
+        target = {target_path(path, row, format_, *spec_.target),
+                  shard.reader().tensor(Tensor::target).crc32(row)};
+      lines += sample_table_line(file, split, path, shard.reader().sample(row),
+                                 shard.reader().tensor().crc32(row), target);
+      if (!there_.contains(file) || (target && !there_.contains(target->file))) missing.push_back(row);
     }
     // Creates the folder. Leftovers of a killed run are overwritten.
     if (!missing.empty()) (void)output_.part(sample_path(path, missing.front(), format_));
-    std::vector<core::FileRecord> records(missing.size());
+    std::vector<core::FileRecord> records(missing.size()), targets(spec_.target ? missing.size() : 0);
     core::in_threads(missing.size(), [&](std::size_t i, std::size_t thread) {
       records[i] = export_sample(shard, path, missing[i], threads_[thread]);
+      if (spec_.target) targets[i] = export_target(shard, path, missing[i], threads_[thread]);
     });
-    for (const core::FileRecord& record : records) written.bytes += record.bytes;
     written.samples += records.size();
+    records.insert(records.end(), targets.begin(), targets.end());
+    for (const core::FileRecord& record : records) written.bytes += record.bytes;
     finished_.insert(finished_.end(), records.begin(), records.end());
     return lines;
   }
@@ -98,6 +117,17 @@ class Exporter {
     core::write_bytes(output_.part_path(file),
                       format_.encode({spec_.input.kind, thread.voxels, spec_.input.shape,
                                       shard.reader().sample(row).parameters, shard.reader().labels(row)}));
+    return output_.seal(file);
+  }
+
+  core::FileRecord export_target(SharedShard& shard, const std::string& path, std::size_t row,
+                                 Thread& thread) {
+    const Quantity& target = *spec_.target;
+    thread.voxels.resize(target.bytes());
+    shard.read_target(row, thread.voxels);
+    const std::string file = target_path(path, row, format_, target);
+    core::write_bytes(output_.part_path(file),
+                      format_.encode({target.kind, thread.voxels, target.shape, {}, {}}));
     return output_.seal(file);
   }
 
@@ -150,7 +180,8 @@ core::Request export_request(const std::filesystem::path& directory, const Datas
 
 double export_bytes(const DatasetManifest& dataset, const ExchangeFormat& format) {
   return static_cast<double>(dataset.samples()) *
-         static_cast<double>(voxel_bytes(format, dataset.spec.input.kind) * dataset.spec.input.voxels());
+         static_cast<double>(voxel_bytes(format, dataset.spec.input.kind) * dataset.spec.input.voxels() +
+                             (dataset.spec.target ? dataset.spec.target->bytes() : 0));
 }
 
 void export_dataset(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,

@@ -192,6 +192,8 @@ core::InputRecord input_of(const ForeignSettings& settings, const SampleTable& t
       content.push_back({simulation, subvolume, universe.seed,
                          std::string(scan.sha256.begin(), scan.sha256.end()), table.rows[row].parameters,
                          found.labels[row], universe.split ? std::string(name_of(*universe.split)) : ""});
+      if (!table.target.empty())
+        content.back().push_back(std::string(scan.target_sha256.begin(), scan.target_sha256.end()));
     }
   }
   return {(core::seen_from(target, settings.directory) / "").lexically_normal().string(),
@@ -204,7 +206,9 @@ void add_statistics(DatasetManifest& manifest, const SampleTable& table, const S
   CountSums sums;
   for (std::size_t r = 0; r < found.scans.size(); ++r) {
     sums.add(found.scans[r].voxels.counts);
-    if (training.contains(r)) manifest.field.add(found.scans[r].voxels.field);
+    if (!training.contains(r)) continue;
+    manifest.field.add(found.scans[r].voxels.field);
+    manifest.target.add(found.scans[r].voxels.target);
   }
   if (manifest.spec.input.kind == VoxelKind::field) {
     manifest.channels = channels_of(table, found, training);
@@ -233,6 +237,7 @@ SampleSpec spec_of(const ForeignSettings& settings, const SampleTable& table, co
   spec.input.redshifts = settings.redshifts;
   spec.line_of_sight = settings.line_of_sight;
   spec.input.kind = settings.kind;
+  if (!table.target.empty()) spec.target = {VoxelKind::field, {side, side, side}, {0}, table.target};
   return spec;
 }
 
@@ -277,7 +282,9 @@ void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>
         std::ranges::find_if(universe.rows, [&](const auto& numbered) { return numbered.second == rows[i]; });
     plan.shards.back().samples.push_back(
         {row.simulation, place->first, universe.seed, sources.parameters[rows[i]]});
-    plan.shards.back().voxels.push_back({file_of(sources.settings, row), sources.found.scans[rows[i]].crc32});
+    const Scan& scan = sources.found.scans[rows[i]];
+    plan.shards.back().voxels.push_back(
+        {file_of(sources.settings, row), scan.crc32, target_of(sources.settings, row), scan.target_crc32});
   }
 }
 
@@ -305,6 +312,9 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
       space.names = table.parameters;
       space.low = space.high = std::vector<double>(space.names.size());
     }
+    ensure(table.target.empty() || format.name == "npy", Fault::config,
+           "{} has a column target_{}, and --format {} has no place for fields: give --format npy.",
+           settings.table.string(), table.target, format.name);
     ensure(space.size() > 0, Fault::config,
            "{} names no parameter: add columns of them, or name the labels in the files by --parameters.",
            settings.table.string());
@@ -345,13 +355,18 @@ void import_foreign(const core::Communicator& comm, const core::Log& log, core::
                     const ForeignPlan& plan, const ExchangeFormat& format) {
   std::vector<ImportedShard> shards;
   for (const ForeignShard& shard : plan.shards) {
-    shards.push_back({shard.path, shard.samples, [&shard, &format](std::size_t row) {
-                        ForeignSample sample = format.decode(shard.voxels[row].file);
-                        ensure(core::crc32(sample.voxels) == shard.voxels[row].crc32, Fault::format,
-                               "{} has changed since it was first read: run the import again.",
-                               shard.voxels[row].file.path.string());
-                        return std::move(sample.voxels);
-                      }});
+    const auto read = [&format](const ForeignFile& file, std::uint32_t crc32) {
+      ForeignSample sample = format.decode(file);
+      ensure(core::crc32(sample.voxels) == crc32, Fault::format,
+             "{} has changed since it was first read: run the import again.", file.path.string());
+      return std::move(sample.voxels);
+    };
+    shards.push_back(
+        {shard.path, shard.samples,
+         [&shard, read](std::size_t row) { return read(shard.voxels[row].file, shard.voxels[row].crc32); },
+         [&shard, read](std::size_t row) {
+           return read(shard.voxels[row].target, shard.voxels[row].target_crc32);
+         }});
   }
   write_imported(comm, log, output, plan.manifest.spec, plan.manifest.origin.compression, shards);
 }

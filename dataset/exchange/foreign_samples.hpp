@@ -39,6 +39,8 @@ struct ForeignSettings {
 struct ForeignVoxels {
   ForeignFile file;
   std::uint32_t crc32;
+  ForeignFile target = {};  ///< the file of its target, if samples have one
+  std::uint32_t target_crc32 = 0;
 };
 
 struct ForeignShard {

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/file/checksum.hpp"
 #include "core/parallel/gather_values.hpp"
 #include "core/parallel/parallel.hpp"
@@ -13,13 +14,32 @@ namespace cosmo::dataset {
 
 namespace {
 
+std::array<char, 64> digest_of(const std::vector<std::byte>& voxels) {
+  std::array<char, 64> digest;
+  std::ranges::copy(core::sha256({reinterpret_cast<const char*>(voxels.data()), voxels.size()}),
+                    digest.begin());
+  return digest;
+}
+
 Scan scan(const ForeignSample& sample, std::size_t row, VoxelKind kind) {
-  Scan scanned{row, sample.labels.size(), sample.shape.back(), core::crc32(sample.voxels), {}, {}};
+  Scan scanned{row, sample.labels.size(),    sample.shape.back(), core::crc32(sample.voxels),
+               {},  digest_of(sample.voxels)};
   with_voxels(kind, sample.voxels, [&](auto voxels) { scanned.voxels.add(voxels); });
-  const std::string digest =
-      core::sha256({reinterpret_cast<const char*>(sample.voxels.data()), sample.voxels.size()});
-  std::ranges::copy(digest, scanned.sha256.begin());
   return scanned;
+}
+
+/// Adds what is found in the sample's target.
+void scan_target(const ForeignSettings& settings, const ExchangeFormat& format, const SampleRow& row,
+                 Scan& scanned) {
+  const ForeignSample target = format.decode(target_of(settings, row));
+  core::ensure(
+      target.shape == std::vector<int>(3, scanned.side), core::Fault::format,
+      "{} has voxels of shape ({}) and its sample, {}, has {} per side: give a target on the same voxels.",
+      row.target, fmt::join(target.shape, ", "), row.file, scanned.side);
+  scanned.target_crc32 = core::crc32(target.voxels);
+  scanned.target_sha256 = digest_of(target.voxels);
+  scanned.voxels.target.add(
+      std::span(reinterpret_cast<const float*>(target.voxels.data()), target.voxels.size() / sizeof(float)));
 }
 
 /// Statistics of each channel of a field; none of counts.
@@ -42,6 +62,10 @@ ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row) {
           settings.kind};
 }
 
+ForeignFile target_of(const ForeignSettings& settings, const SampleRow& row) {
+  return {settings.directory / row.target, row.record, 1, VoxelKind::field};
+}
+
 Scans scan_all(const core::Communicator& comm, const core::Log& log, const ForeignSettings& settings,
                const ExchangeFormat& format, const SampleTable& table) {
   constexpr std::size_t kBlock = 16;
@@ -61,6 +85,7 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
         core::in_threads(size, [&](std::size_t i, std::size_t) {
           ForeignSample sample = format.decode(file_of(settings, table.rows[first + i]));
           of_block[i] = scan(sample, first + i, settings.kind);
+          if (!table.target.empty()) scan_target(settings, format, table.rows[first + i], of_block[i]);
           channels_of_block[i] = scan_channels(sample, settings);
           labels_of_block[i] = std::move(sample.labels);
         });

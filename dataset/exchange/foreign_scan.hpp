@@ -11,8 +11,8 @@
 #include "dataset/exchange/exchange_format.hpp"
 #include "dataset/exchange/foreign_samples.hpp"
 #include "dataset/exchange/sample_table.hpp"
-#include "dataset/shard/channel_record.hpp"
 #include "dataset/quantity/voxel_statistics.hpp"
+#include "dataset/shard/channel_record.hpp"
 
 namespace cosmo::dataset {
 
@@ -24,6 +24,8 @@ struct Scan {
   std::uint32_t crc32;
   VoxelStatistics voxels;
   std::array<char, 64> sha256;  ///< digest of the voxels
+  std::uint32_t target_crc32 = 0;
+  std::array<char, 64> target_sha256 = {};  ///< digest of the target's voxels, if there is one
 };
 
 struct Scans {
@@ -34,6 +36,8 @@ struct Scans {
 
 /// Location of a row's sample.
 ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row);
+/// Location of its target.
+ForeignFile target_of(const ForeignSettings& settings, const SampleRow& row);
 
 /// Reads every sample once. The ranks share them. Collective. Throws as ExchangeFormat::decode.
 Scans scan_all(const core::Communicator& comm, const core::Log& log, const ForeignSettings& settings,

@@ -51,6 +51,22 @@ std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& f
   return std::move(sample.voxels);
 }
 
+/// The voxels of its target, likewise.
+std::vector<std::byte> read_target(const Export& source, const ExchangeFormat& format, const SampleRow& row) {
+  const core::FileRecord* record = source.base.find(row.target);
+  ensure(record != nullptr, Fault::format, "{} names the file {}, which its manifest does not: restore it.",
+         (source.directory / kSampleTableName).string(), row.target);
+  const Quantity& target = *source.dataset.spec.target;
+  ForeignSample sample =
+      core::read_checked(source.directory, *record, [&](const std::filesystem::path& path) {
+        return format.decode({path, {}, target.channels(), target.kind});
+      });
+  ensure(sample.shape == target.shape && core::crc32(sample.voxels) == row.target_crc32, Fault::format,
+         "{} holds another target than its line of {} lists: restore it.",
+         (source.directory / row.target).string(), kSampleTableName);
+  return std::move(sample.voxels);
+}
+
 /// The lines of the table by shard, checked against the dataset's shards.
 std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source) {
   const std::filesystem::path path = source.directory / kSampleTableName;
@@ -70,6 +86,7 @@ std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source
   }
   const SampleSpec& spec = source.dataset.spec;
   ensure(shards.size() == listed && table.parameters == spec.parameters.names &&
+             table.target == (spec.target ? spec.target->name : "") &&
              std::ranges::equal(table.settings, spec.settings, {}, {}, &SettingColumn::name),
          Fault::format, "{} has other shards or parameters than the manifest: restore it.", path.string());
   return shards;
@@ -116,8 +133,12 @@ void import_dataset(const core::Communicator& comm, const core::Log& log, core::
     const std::vector<SampleRow>& of_shard = shard.second;
     std::vector<Sample> samples;
     std::ranges::transform(of_shard, std::back_inserter(samples), &sample_of_row);
-    shards.push_back({shard.first, std::move(samples), [&source, &format, &of_shard](std::size_t row) {
+    shards.push_back({shard.first, std::move(samples),
+                      [&source, &format, &of_shard](std::size_t row) {
                         return read_voxels(source, format, of_shard[row]);
+                      },
+                      [&source, &format, &of_shard](std::size_t row) {
+                        return read_target(source, format, of_shard[row]);
                       }});
   }
   write_imported(comm, log, output, source.dataset.spec, source.dataset.origin.compression, shards);

@@ -14,12 +14,19 @@ namespace {
 void write_shard(const std::filesystem::path& path, const SampleSpec& spec, Compression compression,
                  const ImportedShard& shard) {
   ShardWriter writer(path, spec, shard.samples.size(), compression);
-  std::vector<std::vector<std::byte>> voxels(static_cast<std::size_t>(core::thread_count()));
+  const auto threads = static_cast<std::size_t>(core::thread_count());
+  std::vector<std::vector<std::byte>> voxels(threads), targets(threads);
   core::in_threads(
-      shard.samples.size(), [&](std::size_t i, std::size_t thread) { voxels[thread] = shard.read(i); },
+      shard.samples.size(),
       [&](std::size_t i, std::size_t thread) {
+        voxels[thread] = shard.read(i);
+        if (spec.target) targets[thread] = shard.read_target(i);
+      },
+      [&](std::size_t i, std::size_t thread) {
+        const std::span target(reinterpret_cast<const float*>(targets[thread].data()),
+                               targets[thread].size() / sizeof(float));
         with_voxels(spec.input.kind, voxels[thread],
-                    [&](auto values) { writer.append(shard.samples[i], values); });
+                    [&](auto values) { writer.append(shard.samples[i], values, target); });
       });
   std::move(writer).finish();
 }

@@ -19,6 +19,8 @@ struct ImportedShard {
   std::vector<Sample> samples;
   /// The voxels of a sample, as a shard of the spec's kind holds them; called by several threads.
   std::function<std::vector<std::byte>(std::size_t row)> read;
+  /// Those of its target, if the spec has one; likewise.
+  std::function<std::vector<std::byte>(std::size_t row)> read_target = {};
 };
 
 /// Writes the shards that `output` does not hold yet: ranks share them, threads read the samples of one.

@@ -29,12 +29,12 @@ void read_shift(const core::Cell& cell, SampleRow& row) {
 }
 
 /// The table may come from a stranger, so it may name only files below --input.
-void read_file(const core::Cell& cell, SampleRow& row) {
+std::string file_in(const core::Cell& cell) {
   ensure(!cell.text.empty(), Fault::format, "{} names no file: correct the table.", cell.place());
   ensure(core::is_inside(cell.text), Fault::format,
          "{} names the file '{}', which is not below --input: write paths relative to that.", cell.place(),
          cell.text.substr(0, 200));
-  row.file = cell.text;
+  return std::string(cell.text);
 }
 
 void read_split(const core::Cell& cell, SampleRow& row) {
@@ -50,8 +50,12 @@ struct Column {
   void (*read)(const core::Cell&, SampleRow&);
 };
 
-constexpr std::array<Column, 12> kColumns = {
-    {{"file", &read_file},
+constexpr std::array<Column, 13> kColumns = {
+    {{"file", [](const core::Cell& cell, SampleRow& row) { row.file = file_in(cell); }},
+     {"target_crc32",
+      [](const core::Cell& cell, SampleRow& row) {
+        row.target_crc32 = whole_number<std::uint32_t>(cell, "target_crc32");
+      }},
      {"record", [](const core::Cell& cell,
                    SampleRow& row) { row.record = whole_number<std::uint32_t>(cell, "record"); }},
      {"split", &read_split},
@@ -73,6 +77,8 @@ constexpr std::array<Column, 12> kColumns = {
 
 /// Columns of settings begin so; their numbers are those of /settings in shards.
 constexpr std::string_view kSettingPrefix = "setting_";
+/// The column of the target's files begins so, and ends with its quantity.
+constexpr std::string_view kTargetPrefix = "target_";
 
 /// The header's names, checked.
 std::vector<std::string> names_of(const core::CsvTable& table) {
@@ -99,7 +105,8 @@ std::string name_of(const SampleRow& row) {
 
 std::string sample_table_header(const SampleSpec& spec) {
   std::string header =
-      fmt::format("file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32,{}",
+      fmt::format("file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32,{}{}",
+                  spec.target ? fmt::format("{}{},target_crc32,", kTargetPrefix, spec.target->name) : "",
                   fmt::join(spec.parameters.names, ","));
   for (const SettingColumn& column : spec.settings)
     header += fmt::format(",{}{}", kSettingPrefix, column.name);
@@ -107,11 +114,13 @@ std::string sample_table_header(const SampleSpec& spec) {
 }
 
 std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
-                              const Sample& sample, std::uint32_t crc32) {
+                              const Sample& sample, std::uint32_t crc32,
+                              const std::optional<TargetFile>& target) {
   std::vector<double> numbers = sample.parameters;
   numbers.insert(numbers.end(), sample.settings.begin(), sample.settings.end());
-  return fmt::format("{},{},{},{},{},{},{},{},{},{}\n", file, name_of(split), shard, sample.simulation,
+  return fmt::format("{},{},{},{},{},{},{},{},{},{}{}\n", file, name_of(split), shard, sample.simulation,
                      sample.subvolume, sample.seed, sample.roll, fmt::join(sample.shift, ","), crc32,
+                     target ? fmt::format("{},{},", target->file, target->crc32) : "",
                      fmt::join(numbers, ","));
 }
 
@@ -126,6 +135,11 @@ SampleTable read_sample_table(const std::filesystem::path& path) {
       readers.push_back([](const core::Cell&, SampleRow&) {});
     } else if (column != kColumns.end()) {
       readers.push_back(column->read);
+    } else if (name.starts_with(kTargetPrefix)) {
+      ensure(name == "target_initial" && table.target.empty(), Fault::format,
+             "{} has a column {}: this version reads target_initial, once.", csv.header_place(), name);
+      table.target = name.substr(kTargetPrefix.size());
+      readers.push_back([](const core::Cell& cell, SampleRow& row) { row.target = file_in(cell); });
     } else if (name.starts_with(kSettingPrefix)) {
       table.settings.push_back(name.substr(kSettingPrefix.size()));
       readers.push_back([](const core::Cell& cell, SampleRow& row) {

@@ -6,7 +6,8 @@
 //
 // Other columns: record (number in a TFRecord file, or along the first axis of an array, from 0), split (train, validation, test), shard (where
 // the sample stood in the dataset that was exported), subvolume (0 to 255), seed (below 2^53), crc32 (of the
-// voxels as /crc32 of a shard has it). Every column of another name is a parameter. Lines that begin with #
+// voxels as /crc32 of a shard has it), target_initial (an .npy file of a field on the same voxels, which is the samples' target; under
+// the same record), target_crc32. Every column of another name is a parameter. Lines that begin with #
 // are comments.
 
 #include <array>
@@ -36,8 +37,10 @@ struct SampleRow {
   std::optional<std::uint32_t> crc32;
   std::uint16_t roll = 0;                   ///< number of the roll of the box before it was cut
   std::array<std::uint16_t, 3> shift = {};  ///< voxel of the box that the roll made the first
-  std::vector<double> parameters;           ///< (P)
-  std::vector<double> settings = {};        ///< (S) in columns setting_NAME, as in shards; NaN is not known
+  std::string target;                       ///< path of the target's file; empty without one
+  std::optional<std::uint32_t> target_crc32;
+  std::vector<double> parameters;     ///< (P)
+  std::vector<double> settings = {};  ///< (S) in columns setting_NAME, as in shards; NaN is not known
 };
 
 /// Its name in messages: "cube.npy", "cubes.tfrecord, record 3".
@@ -46,14 +49,22 @@ std::string name_of(const SampleRow& row);
 struct SampleTable {
   std::vector<std::string> parameters;     ///< names (P)
   std::vector<std::string> settings = {};  ///< names (S)
+  std::string target = {};                 ///< its quantity; empty without one
   std::vector<SampleRow> rows;
+};
+
+/// The file of a sample's target.
+struct TargetFile {
+  std::string file;
+  std::uint32_t crc32;
 };
 
 /// The header of a table that has all columns but record.
 std::string sample_table_header(const SampleSpec& spec);
 /// A line of that table. Numbers have the shortest form that reads back unchanged.
 std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
-                              const Sample& sample, std::uint32_t crc32);
+                              const Sample& sample, std::uint32_t crc32,
+                              const std::optional<TargetFile>& target = {});
 
 /// Throws Error{io}, or Error{format} naming file and line.
 SampleTable read_sample_table(const std::filesystem::path& path);

@@ -105,11 +105,9 @@ class ExportStage : public core::Stage {
       format_ = &chosen_format(run.options);
       input_ = run.options.text("input");
       dataset_ = load_dataset_manifest(input_);
-      core::ensure(
-          !dataset_.spec.target, core::Fault::config,
-          "{} has a target beside its counts, for which --format has no place: read it with the Python package "
-          "(docs/python.md).",
-          input_);
+      ensure(!dataset_.spec.target || format_->name == "npy", Fault::config,
+             "{} has a target beside its counts, for which --format {} has no place: give --format npy.",
+             input_, format_->name);
       check_fits(*format_, dataset_.spec.input.kind, dataset_.statistics.max_count);
       request = export_request(input_, dataset_, *format_, target);
     });

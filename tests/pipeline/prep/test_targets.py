@@ -92,7 +92,7 @@ class Targets(DirectoryTest):
 
     def test_what_cannot_be_is_refused(self):
         for code, parts, words in ((CONFIG, ["has no initial field", "--save counts,initial"], ["shard", "--input", self.without, "--target", "initial"]),
-                                   (CONFIG, ["has a target"], ["export", "--input", self.data, "--format", "npy"])):
+                                   (CONFIG, ["has a target", "--format npy"], ["export", "--input", self.data, "--format", "tfrecord"])):
             done = run("cosmo-prep", *words, "--output", self.root / "refused")
             self.assertEqual(done.returncode, code, done.stderr)
             for part in parts:
@@ -101,6 +101,34 @@ class Targets(DirectoryTest):
         with self.assertRaisesRegex(cosmo_data.DataError, "no target"):
             succeed("cosmo-prep", "shard", "--input", self.without, "--output", self.root / "untargeted")
             cosmo_data.Split(self.root / "untargeted", "test").target(0)
+
+    def test_pairs_of_arrays(self):
+        exported, back = self.root / "exported", self.root / "back"
+        succeed("cosmo-prep", "export", "--input", self.data, "--format", "npy", "--output", exported)
+        split = cosmo_data.Split(self.data, "test")
+        np.testing.assert_array_equal(np.load(exported / "test/shard-00000_00003_initial.npy"), split.target(3))
+        succeed("cosmo-prep", "import", "--input", exported, "--format", "npy", "--output", back)
+        for path in self.data.glob("*/*.h5"):
+            self.assertEqual(path.read_bytes(), (back / path.relative_to(self.data)).read_bytes())
+        # The same arrays as those of another program: a table of its own, a target that is wrong.
+        rows = [f"test/shard-00000_{i:05}.npy,test/shard-00000_{i:05}_initial.npy,{i},{0.8 + i / 100}" for i in range(6)]
+        table = self.root / "pairs.csv"
+        words = ["import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX // 2, "--validation", 1, "--test", 2]
+        table.write_text("\n".join(["file,target_initial,simulation,sigma8", *rows]) + "\n")
+        succeed("cosmo-prep", *words, "--output", self.root / "foreign")
+        succeed("cosmo-prep", "verify", self.root / "foreign")
+        foreign = cosmo_data.Split(self.root / "foreign", "test")
+        for i in range(2):
+            number = foreign.identity(i).simulation
+            np.testing.assert_array_equal(foreign.voxels(i), split.voxels(number))
+            np.testing.assert_array_equal(foreign.target(i), split.target(number))
+        for name, values, part in (("small", np.zeros((4, 4, 4), "f4"), "give a target on the same voxels"),
+                                   ("nan", np.full(split.shape, np.nan, "f4"), "nan.npy")):
+            np.save(exported / f"{name}.npy", values)
+            table.write_text("\n".join(["file,target_initial,simulation,sigma8", *rows[:5], rows[5].replace("test/shard-00000_00005_initial", name)]) + "\n")
+            done = run("cosmo-prep", *words, "--output", self.root / "wrong")
+            self.assertEqual(done.returncode, FORMAT, done.stderr)
+            self.assertIn(part, error_line(done, "cosmo-prep"))
 
     def test_another_universes_field_is_found(self):
         suite = self.root / "swapped"
