@@ -52,17 +52,30 @@ std::string_view unquoted(std::string_view cell) {
   return quoted ? trimmed(cell.substr(1, cell.size() - 2)) : cell;
 }
 
-/// What separates the cells of a line: a comma, a semicolon, a blank for any white space, or nothing in a single cell.
-char separator_of(std::string_view line) {
-  for (const char separator : {',', ';'}) {
-    if (line.find(separator) != std::string_view::npos) return separator;
+/// The cells of a line; one in quotes may hold the separator. A blank stands for any white space.
+std::vector<std::string_view> split(std::string_view line, char separator) {
+  std::vector<std::string_view> cells;
+  bool quoted = false;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    const std::string_view cell = trimmed(line.substr(first, i - first));
+    if (i < line.size() && line[i] == '"') quoted = !quoted && (cell.empty() || cell.front() == '"');
+    const bool ends =
+        i == line.size() ||
+        (!quoted && (separator == ' ' ? line[i] == ' ' || line[i] == '\t' : line[i] == separator));
+    if (!ends) continue;
+    if (separator != ' ' || !cell.empty()) cells.push_back(cell);
+    first = i + 1;
   }
-  return words_of(line).size() > 1 ? ' ' : '\0';
+  return cells;
 }
 
-std::vector<std::string_view> split(std::string_view line, char separator) {
-  if (separator == ' ') return words_of(line);
-  return separator == '\0' ? std::vector{trimmed(line)} : cells_of(line, separator);
+/// What separates the cells of a line: a comma, a semicolon, a blank for any white space, or nothing in a single cell.
+char separator_of(std::string_view line) {
+  for (const char separator : {',', ';', ' '}) {
+    if (split(line, separator).size() > 1) return separator;
+  }
+  return '\0';
 }
 
 bool is_comment(const TextLine& line) { return line.text.front() == '#'; }

@@ -178,8 +178,8 @@ const std::string& SimulationRecord::counts(double redshift) const {
     return output.redshift == redshift && !output.counts.empty();
   });
   ensure(found != outputs.end(), Fault::config,
-         "Simulation {} of the suite has no counts at z = {}: run cosmo-sim with --save counts, and "
-         "{} among --redshifts.",
+         "Simulation {} of the suite has no counts at z = {}: run cosmo-sim with --save counts and {} "
+         "among --redshifts, or cosmo-prep histogram with a snapshot of that redshift.",
          index, redshift, redshift);
   return found->counts;
 }

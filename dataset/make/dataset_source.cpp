@@ -36,6 +36,7 @@ SourceFacts facts_of(const std::filesystem::path& directory, const DatasetManife
           .grid = manifest.spec.side() * cuts,
           .line_of_sight = manifest.spec.line_of_sight,
           .facts = manifest.facts,
+          .seeds_assumed = manifest.seeds_assumed,
           .cuts = cuts};
 }
 

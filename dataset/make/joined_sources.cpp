@@ -88,7 +88,8 @@ JoinedSources::JoinedSources(std::vector<std::unique_ptr<UniverseSource>> source
   if (sources_.size() > 1) ensure_different();
 }
 
-/// Universes of two sources are the same if seed, parameters and all facts that both state are equal.
+/// Universes of two sources are the same if seed, parameters and all facts that both state are equal; where neither has
+/// seeds, if their counts are.
 void JoinedSources::ensure_different() const {
   std::multimap<std::uint64_t, std::size_t> by_seed;
   for (std::size_t i = 0; i < universes_.size(); ++i) {
@@ -96,14 +97,19 @@ void JoinedSources::ensure_different() const {
     for (auto other = first; other != last; ++other) {
       const std::size_t j = other->second;
       if (universes_[i].source == universes_[j].source || !agree(at(i), at(j))) continue;
+      const SourceFacts &source = sources_[universes_[i].source]->common(),
+                        &before = sources_[universes_[j].source]->common();
+      const bool assumed = source.seeds_assumed && before.seeds_assumed;
+      if (assumed && !at(i).content.empty() && !at(j).content.empty() && at(i).content != at(j).content)
+        continue;
       core::Facts one = known(i), two = known(j);
       for (core::Facts* facts : {&one, &two}) {
         facts->erase(kInput);
         std::erase_if(*facts, [](const auto& entry) { return entry.second.is_several(); });
       }
       ensure(one.empty() || two.empty() || !core::differing(one, two).empty(), Fault::config,
-             "Universe {} of {} is also in {}: join each once.", at(i).simulation,
-             sources_[universes_[i].source]->common().name, sources_[universes_[j].source]->common().name);
+             "Universe {} of {} is also in {}: join each once{}.", at(i).simulation, source.name, before.name,
+             assumed ? ", or state their seeds in a column seed if they are different" : "");
     }
     by_seed.emplace(at(i).seed, i);
   }

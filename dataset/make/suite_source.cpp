@@ -32,6 +32,7 @@ SourceFacts facts_of(const std::filesystem::path& directory, const core::Simulat
           .grid = suite.grid,
           .line_of_sight = suite.line_of_sight,
           .facts = suite.facts,
+          .seeds_assumed = suite.seeds_assumed,
           .twins = suite.twins};
 }
 
@@ -42,6 +43,9 @@ std::vector<SourceUniverse> universes_of(const core::SimulationManifest& suite) 
     for (const core::CosmologyParameter& row : core::kCosmologyParameters)
       universe.parameters.emplace(row.name, record.universe.cosmology.*row.member);
     universe.settings = record.settings;
+    if (record.row || record.outputs.empty()) continue;
+    const core::FileRecord* counts = suite.base.find(record.outputs.front().counts);
+    if (counts != nullptr) universe.content = counts->sha256;
   }
   return universes;
 }

@@ -27,6 +27,7 @@ struct SourceUniverse {
   std::uint64_t seed;
   std::map<std::string, double, std::less<>> parameters;  ///< all that are known, by name
   core::Facts settings = {};                              ///< facts that are not those of the whole source
+  std::string content = {};  ///< digest of its counts, where they are a file of their own
 };
 
 /// What is the same for all universes of a source.
@@ -38,8 +39,9 @@ struct SourceFacts {
   int grid = 0;  ///< voxels per side
   core::LineOfSight line_of_sight;
   core::Facts facts;
-  int twins = 1;  ///< universes in a row that differ in settings alone
-  int cuts = 0;   ///< sub-volumes per side into which universes are cut already; 0: they are whole
+  bool seeds_assumed = false;  ///< whether seeds of some universes are their numbers
+  int twins = 1;               ///< universes in a row that differ in settings alone
+  int cuts = 0;  ///< sub-volumes per side into which universes are cut already; 0: they are whole
 };
 
 /// A sub-volume to read.

@@ -74,6 +74,7 @@ BinaryParticles::BinaryParticles(const std::filesystem::path& path)
   swapped_ = beginning->swapped;
   read_header();
   find_blocks();
+  (void)block_of({}, -1);  // whether all blocks are whole
 }
 
 std::uint64_t BinaryParticles::particles() const {
@@ -125,23 +126,24 @@ void BinaryParticles::read_header() {
            type);
   }
   const double time = real(places.time);
-  header_.redshift = real(places.redshift);
+  const auto stated = [&](std::size_t at) {
+    return std::isfinite(real(at)) ? std::optional(real(at)) : std::nullopt;
+  };
+  header_.redshift = stated(places.redshift);
   header_.files = std::max<std::uint32_t>(1, number_at<std::uint32_t>(bytes, places.files, swapped_));
-  header_.box_size = real(places.box);
+  header_.box_size = stated(places.box);
   for (const auto& [name, at] : {std::pair{"omega_m", places.omega_m}, {"h", places.h}}) {
     const double value = at > 0 ? real(at) : 0;
     if (std::isfinite(value) && value != 0) header_.parameters[name] = value;
   }
   if (header_.files == 1) header_.in_all = header_.here;  // some writers leave the totals 0
-  const bool sound =
-      std::ranges::all_of(header_.masses, [](double mass) { return std::isfinite(mass) && mass >= 0; }) &&
-      std::isfinite(time) && std::isfinite(header_.redshift) && std::isfinite(header_.box_size);
-  ensure(sound, Fault::format, "{} has a header that is not Gadget's: check its name, or restore it.",
+  ensure(std::ranges::all_of(header_.masses, [](double mass) { return std::isfinite(mass) && mass >= 0; }),
+         Fault::format, "{} has a header that is not Gadget's: check its name, or restore it.",
          path_.string());
-  if (time > 0 && time <= 1 + 1e-4 && std::abs(time * (1 + header_.redshift) - 1) > 1e-3)
+  if (header_.redshift && time > 0 && time <= 1 + 1e-4 && std::abs(time * (1 + *header_.redshift) - 1) > 1e-3)
     header_.remarks.push_back(fmt::format(
         "the redshift is {:.6g} and the scale factor {:.6g}, which is redshift {:.6g}: the first is used",
-        header_.redshift, time, 1 / time - 1));
+        *header_.redshift, time, 1 / time - 1));
   header_.mass_unit = 1;  // 1e10 Msun/h, as its parameter files have it
 }
 

@@ -20,6 +20,10 @@ double rounded(double redshift) {
   return std::round(redshift * 1e6) / 1e6 + 0.0;  // codes end at 2e-16 or -2e-16 instead of 0
 }
 
+std::optional<double> rounded(std::optional<double> redshift) {
+  return redshift ? std::optional(rounded(*redshift)) : redshift;
+}
+
 }  // namespace
 
 GadgetSnapshot::GadgetSnapshot(const fs::path& input, const GadgetReading& reading) : wrap_(reading.wrap) {
@@ -44,24 +48,34 @@ void GadgetSnapshot::take_first(const FileHeader& header, const std::string& pat
   units_per_mpc_h_ = *units;
   ensure(std::isfinite(units_per_mpc_h_) && units_per_mpc_h_ > 0, Fault::format,
          "{} has a unit of length of {} in an Mpc/h: correct it, or give --length-unit.", path, *units);
-  box_size_ = header.box_size;
-  redshift_ = header.redshift;
+  std::optional<double> box = header.box_size, redshift = header.redshift;
   parameters_ = header.parameters;
   for (const auto& [name, value] : reading.overrides) {
     const auto stated = parameters_.find(name);
     std::optional<double>& before = overridden_[name];
     if (name == "box") {
-      before = box_size_ / units_per_mpc_h_;
-      box_size_ = value.value_or(0) * units_per_mpc_h_;
+      if (box) before = *box / units_per_mpc_h_;
+      box = value.value_or(0) * units_per_mpc_h_;
     } else if (name == "redshift") {
-      before = redshift_;
-      redshift_ = value.value_or(-1);
+      before = redshift;
+      redshift = value.value_or(-1);
     } else {
       if (stated != parameters_.end()) before = stated->second;
       parameters_.erase(name);
       if (value) parameters_[name] = *value;
     }
   }
+  ensure(
+      box.has_value(), Fault::format,
+      "{} does not state the size of its box (BoxSize) as a finite number: give --override box=L in Mpc/h.",
+      path);
+  ensure(redshift.has_value(), Fault::format,
+         "{} does not state its redshift as a finite number: give --override redshift=Z.", path);
+  for (const auto& [name, value] : parameters_)
+    ensure(std::isfinite(value), Fault::format, "{} has {} = {}: correct it, or give --override {}=X.", path,
+           name, value, name);
+  box_size_ = *box;
+  redshift_ = *redshift;
   ensure(std::isfinite(box_size_) && box_size_ > 0, Fault::format,
          "{} has a box of {}: correct it, or give --override box=L in Mpc/h.", path, box_size_);
   ensure(std::isfinite(redshift_) && rounded(redshift_) >= 0, Fault::format,

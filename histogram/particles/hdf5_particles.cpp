@@ -48,20 +48,24 @@ std::map<std::string, double> parameters_of(const File& file, const std::string&
   return found;
 }
 
-double redshift_of(const std::string& path, const HeaderNames& names, bool has_cosmology,
-                   std::vector<std::string>& remarks) {
-  const auto redshift = names.number("redshift", remarks);
+/// A number that a file states and that is one.
+std::optional<double> finite(std::optional<double> number) {
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+std::optional<double> redshift_of(const HeaderNames& names, bool has_cosmology,
+                                  std::vector<std::string>& remarks) {
+  const auto redshift = finite(names.number("redshift", remarks));
   // SWIFT's Time is a time; elsewhere it is the scale factor.
   const auto scale = names.number(has_cosmology ? "scale_factor" : "time", remarks);
   const bool is_scale = scale && *scale > 0 && *scale <= 1 + 1e-4;
-  ensure(redshift || is_scale, Fault::config, "{} does not state its redshift: give --override redshift=Z.",
-         path);
+
   if (redshift && is_scale && std::abs(*scale * (1 + *redshift) - 1) > 1e-3)
     remarks.push_back(
         fmt::format("the redshift is {:.6g} and the scale factor {:.6g}, which is redshift {:.6g}: the "
                     "first is used",
                     *redshift, *scale, 1 / *scale - 1));
-  return redshift ? *redshift : 1 / *scale - 1;
+  return redshift || !is_scale ? redshift : 1 / *scale - 1;
 }
 
 /// Adds remarks on what cannot be recorded: curvature and neutrinos.
@@ -114,11 +118,8 @@ Hdf5Particles::Hdf5Particles(const std::filesystem::path& path)
     header_.masses = file_.numbers_attribute(names.list("masses", "MassTable"));
   if (header_.masses.size() < 2) header_.masses.clear();  // a single number does not state its type
   header_.masses.resize(header_.here.size(), 0);
-  const auto box = names.number("box_size", remarks);
-  ensure(box.has_value(), Fault::format,
-         "{} does not state the size of its box (BoxSize): give --override box=L.", path_);
-  header_.box_size = *box;
-  header_.redshift = redshift_of(path_, names, file_.has("Cosmology"), remarks);
+  header_.box_size = finite(names.number("box_size", remarks));
+  header_.redshift = redshift_of(names, file_.has("Cosmology"), remarks);
   header_.parameters = parameters_of(file_, path_, names, remarks);
   const auto h = header_.parameters.find("h");
   if (const auto length = names.number("length_cm", remarks)) {

@@ -19,8 +19,8 @@ struct FileHeader {
   std::vector<std::uint64_t> here, in_all;  ///< particles in this file, and in all of the snapshot's
   std::vector<double> masses;  ///< what each particle of a type has, in the files' unit; 0: each has its own
   std::uint64_t files = 1;     ///< how many the snapshot has
-  double box_size = 0;         ///< in the files' unit of length
-  double redshift = 0;
+  std::optional<double> box_size;  ///< in the files' unit of length
+  std::optional<double> redshift;
   std::optional<double> units_per_mpc_h = {};  ///< units of length per Mpc/h [h/Mpc]
   std::optional<double> mass_unit = {};        ///< [1e10 Msun/h]
   std::map<std::string, double> parameters = {};

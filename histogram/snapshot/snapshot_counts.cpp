@@ -61,6 +61,9 @@ SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<s
           stated->second.where, value, found == files.end() ? 0 : found->second, name);
     } else if (found != files.end()) {
       value = found->second;
+      ensure(value >= row.low && value <= row.high, Fault::config,
+             "The snapshot has {0} = {1}: give --override {0}=X, between {2} and {3}.", name, value, row.low,
+             row.high);
     } else {
       settled.unstated.push_back(name);
       if (name != "w0" && name != "wa") settled.assumed.push_back(name);

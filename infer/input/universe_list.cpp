@@ -94,6 +94,7 @@ class Lister {
     std::vector<fs::path> arrays, counts;
     bool others = false;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      if (entry.path().filename().string().starts_with(".")) continue;
       const fs::path extension = entry.path().extension();
       if (extension == ".npy") {
         arrays.push_back(entry.path());
@@ -197,6 +198,7 @@ class Lister {
     for (const fs::path& file : counts) take(file);
     if (!counts.empty()) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      if (entry.path().filename().string().starts_with(".")) continue;
       if (entry.path().extension() == ".hdf5" || histogram::BinaryParticles::is_one(entry.path()))
         take(entry.path());
     }

@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 
 import cosmo_data
+from others_snapshots import gadget, moved_lattice
 from toolkit import DirectoryTest, error_line, printed, run, sha256, succeed
 
 USAGE, CONFIG = 2, 3
@@ -157,6 +158,20 @@ class Join(DirectoryTest):
         self.refused(CONFIG, "is a data set of 16 voxels per side, which are not summed", "a", "foreign", words=["--grid", 8])
         self.refused(CONFIG, "--rolls", "a", "foreign", words=["--rolls", 1])
         self.refused(CONFIG, "give --subvolumes 1", "a", "foreign", cuts=2)
+
+    def test_universes_whose_seeds_are_not_known_are_told_apart_by_their_counts(self):
+        for name, first, universes in (("mine", 0, 4), ("yours", 4, 4), ("mine_again", 0, 3)):
+            rows = ["snapshot,omega_m"]
+            for i in range(universes):
+                gadget(self.root / f"snapshots-{name}/{i}.hdf5", {1: {"Coordinates": moved_lattice(first + i)}}, drop=("Omega0",))
+                rows.append(f"{i}.hdf5,0.3{i}")
+            table = self.root / f"snapshots-{name}/suite.csv"
+            table.write_text("\n".join(rows) + "\n")
+            succeed("cosmo-prep", "histogram", "--grid", 8, "--input", table, "--output", self.root / name)
+        both = self.shard("mine_and_yours", "mine", "yours")
+        self.assertEqual(json.loads((both / "manifest.json").read_text())["joined"][1]["simulations"], 4)
+        self.refused(CONFIG, "is also in", "mine", "mine_again")
+        self.refused(CONFIG, "column seed", "mine", "mine_again")
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ class Headers(OthersFiles):
             self.counted(gadget(self.root / f"number-{i}.hdf5", {1: {"Coordinates": positions}}, header), counts_of(positions))
         source = gadget(self.root / "text.hdf5", {1: {"Coordinates": positions}}, {"NumPart_ThisFile": "many"})
         self.refused(FORMAT, [source, "NumPart_ThisFile", "another type than number"], source)
-        for name, value, expected in (("BoxSize", "64.0", None), ("Redshift", np.nan, "not a finite number"), ("BoxSize", "wide", "does not state the size")):
-            source = gadget(self.root / f"texts-{name}-{value}.hdf5", {1: {"Coordinates": positions}}, {name: value})
+        for name, value, expected in (("BoxSize", "64.0", None), ("Redshift", np.nan, "does not state its redshift"), ("BoxSize", "wide", "does not state the size")):
+            source = gadget(self.root / f"texts-{name}-{value}.hdf5", {1: {"Coordinates": positions}}, {name: value}, drop=("Time",))
             if expected:
                 self.refused(FORMAT, [expected], source)
             else:
@@ -117,6 +117,17 @@ class Headers(OthersFiles):
         self.assertEqual((manifest["parameters"]["omega_m"], manifest["box_mpc_h"], manifest["redshift"]), (0.31, 64, 0))
         manifest = self.counted(source, counts_of(positions), "--override", "omega_m,box=64,redshift=0", "--omega-m", 0.32, warns=[["redshift"]])
         self.assertEqual(manifest["parameters"]["omega_m"], 0.32)
+        for name, wrong in (("BoxSize", "wide"), ("BoxSize", np.nan), ("Redshift", np.inf), ("Redshift", "today"), ("Omega0", np.nan), ("Omega0", 31.0)):
+            source = gadget(self.root / "no-number.hdf5", {1: {"Coordinates": positions}}, {name: wrong}, drop=("Time",))
+            words = {"BoxSize": "box=64", "Redshift": "redshift=0", "Omega0": "omega_m=0.31"}[name]
+            self.refused(CONFIG if wrong == 31 else FORMAT, [words.split("=")[0], "give --override"], source)
+            done, counts, manifest = self.histogram(source, "--override", words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            np.testing.assert_array_equal(counts, counts_of(positions))
+            self.assertIn(manifest["overridden"][words.split("=")[0]], (None, 31.0))
+        source = gadget(self.root / "no-number.hdf5", {1: {"Coordinates": positions}}, drop=("Time", "BoxSize", "Redshift"))
+        self.counted(source, counts_of(positions), "--override", "box=64,redshift=0")
+        source = self.root / "wrong.hdf5"
         for typed in ("omega", "box", "omega_m=x", "omega_m,omega_m"):
             self.refused(USAGE, ["--override"], source, "--override", typed)
 
@@ -240,7 +251,7 @@ class Binary(OthersFiles):
     def test_damage_is_refused(self):
         whole = binary(self.root / "whole.0", {1: moved_lattice()}).read_bytes()
         cut = self.root / "cut.0"
-        for size in (3, 100, 264, 300, len(whole) // 8):
+        for size in (3, 100, 264, 300, len(whole) // 8, len(whole) - 100, len(whole) - 3):
             cut.write_bytes(whole[:size])
             self.refused(FORMAT, [cut], cut, "--length-unit", "Mpc/h")
         cut.write_bytes(whole[:4] + struct.pack("<i", 7) + whole[8:])  # another number of particles
@@ -361,6 +372,9 @@ class Siblings(OthersFiles):
         folder = self.root / "commas"
         for i in range(2):
             gadget(folder / f"{i}.hdf5", {1: {"Coordinates": moved_lattice(i)}}, drop=("Omega0",))
+        (folder / "suite.csv").write_text('"snapshot","note","s8","seed"\n"0.hdf5","first, and small",0.8,5\n1.hdf5,"a; b",0.9,6\n')
+        suite = succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", folder / "suite.csv", "--output", self.root / "of-quotes")
+        self.assertEqual((suite["parameters"]["low"], suite["parameters"]["high"]), ([0.8], [0.9]))
         (folder / "suite.txt").write_text("snapshot;Om;s8;seed\n0.hdf5;0,30;0,8;5\n1.hdf5;0,31;0,9;6\n")
         suite = succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", folder / "suite.txt", "--output", self.root / "of-commas")
         self.assertEqual((suite["parameters"]["low"], suite["parameters"]["high"]), ([0.3, 0.8], [0.31, 0.9]))
