@@ -82,6 +82,8 @@ void GadgetSnapshot::take_first(const FileHeader& header, const std::string& pat
          "{} has the redshift {}, which is not 0 or more: correct it, or give --override redshift=Z.", path,
          redshift_);
   redshift_ = rounded(redshift_);
+  ensure(!header.mass_unit || std::isfinite(*header.mass_unit), Fault::format,
+         "{} has a unit of mass of {}: correct it.", path, header.mass_unit.value_or(0));
   mass_unit_ = header.mass_unit;
   line_of_sight_ = header.line_of_sight;
   seed_ = header.seed;

@@ -55,7 +55,8 @@ std::optional<double> finite(std::optional<double> number) {
 
 std::optional<double> redshift_of(const HeaderNames& names, bool has_cosmology,
                                   std::vector<std::string>& remarks) {
-  const auto redshift = finite(names.number("redshift", remarks));
+  const auto redshift = names.number("redshift", remarks);
+  if (redshift && !std::isfinite(*redshift)) return std::nullopt;
   // SWIFT's Time is a time; elsewhere it is the scale factor.
   const auto scale = names.number(has_cosmology ? "scale_factor" : "time", remarks);
   const bool is_scale = scale && *scale > 0 && *scale <= 1 + 1e-4;

@@ -114,19 +114,15 @@ std::optional<double> HeaderNames::number(const std::string& quantity,
       remarks.push_back(fmt::format("{} is not a number", name));
       continue;
     }
-    const bool finite = std::ranges::all_of(values, [](double of) { return std::isfinite(of); });
-    if (!finite)
-      remarks.push_back(fmt::format("{} is {}, not a finite number", name, fmt::join(values, ", ")));
-    ensure(!finite || std::ranges::all_of(values, [&](double of) { return of == values.front(); }),
-           Fault::format,
+    if (!std::ranges::all_of(values, [](double of) { return std::isfinite(of); })) return std::nan("");
+    ensure(std::ranges::all_of(values, [&](double of) { return of == values.front(); }), Fault::format,
            "{} has {} = {}, where one number is needed (boxes are cubes): give such a snapshot.", path_, name,
            fmt::join(values, ", "));
     const double factor = *factor_of(name, quantity);
     constexpr double kMostH = 2;  // an H0 below this is h
     const double stated = (factor < 1 && values.front() < kMostH ? 1 : factor) * values.front();
     constexpr double kRounding = 1e-4;
-    // A run writes 0 for what it does not use.
-    if (!value || ((*value == 0 || !std::isfinite(*value)) && stated != 0 && finite)) {
+    if (!value || (*value == 0 && stated != 0)) {  // a run writes 0 for what it does not use
       value = stated;
       from = name;
     } else if (stated != 0 && std::abs(stated - *value) > kRounding * std::abs(*value)) {

@@ -20,7 +20,7 @@ class HeaderNames {
   /// The full names of the attributes that state a quantity, such as "box_size" or "omega_m", in the order of the groups.
   std::vector<std::string> stating(const std::string& quantity) const;
   /// Its number, from the first attribute that holds numbers, times what that attribute's unit needs. A remark is added if
-  /// another states a different one. An attribute with several elements must repeat one. Throws Error{format} otherwise.
+  /// another states a different one; NaN if one is not finite. An attribute with several elements must repeat one. Throws Error{format} otherwise.
   std::optional<double> number(const std::string& quantity, std::vector<std::string>& remarks) const;
   /// The name of the first attribute that states a list, as Gadget's numbers by type. Throws Error{format} with its `usual` name if
   /// there is none.

@@ -31,6 +31,7 @@ void run_infer(const core::Invocation& run) {
         run.options.given("data") || run.options.given("input"), core::Fault::usage,
         "One of the options --data and --input is missing: give --data DIR, a data set one of whose splits is "
         "predicted, or --input FILE|DIR, universes in files.");
+    (void)run.options.choice("split");  // refused before files are opened
   });
   bool field = false;
   run.comm.agree([&] { field = infer::predicts_field(run.options); });

@@ -70,6 +70,7 @@ REST = {
     "cosmo-prep verify": {"": "data"},
     "cosmo-train --print-network": {},
     "cosmo-train --benchmark": {"--network": "cosmoflow32"},
+    "cosmo-train --target": {"--data": "pairs", "--output": "new"},
     "cosmo-train": {"--data": "data", "--network": "cosmoflow32", "--output": "new"},
     "cosmo-infer compare": {"": "model model-2"},
     "cosmo-infer export": {"--model": "model", "--output": "new.onnx"},
@@ -162,6 +163,7 @@ class Documents(DirectoryTest):
                 cls.run_text(cls.small(text))
         cls.run_text("cosmo-sim generate --simulations 4 --sigma8 0.7:0.9 --particles 32 --redshifts 0,0.5 --save counts,particles,initial "
                      "--output sim-z")
+        cls.run_text("cosmo-prep shard --input sim-z --target initial --subvolumes 1 --validation 1 --test 1 --output pairs")
         cls.run_text(cls.small("cosmo-train --data data --output model-2 --network cosmoflow --epochs 20 --seed 2"))
         cls.write_tables()
 
@@ -340,7 +342,7 @@ class Benchmarks(Documents):
 
 
 class Networks(Documents):
-    PAGES = ("docs/network.md", "docs/scaling.md")
+    PAGES = ("docs/network.md", "docs/scaling.md", "docs/fields.md")
 
     def test_commands(self):
         for page in self.PAGES:

@@ -263,9 +263,9 @@ class BadSnapshots(Histogram):
             folder, path = self.damaged(change)
             self.refused(FORMAT, [folder] + parts, folder)
         for name, value, part in (("BoxSize", -1.0, "box of -1"), ("BoxSize", np.array([1.0, 2.0, 1.0]), "boxes are cubes"),
-                                  ("Redshift", np.nan, "Header/Redshift = nan"), ("NumPart_Total", np.full(6, 5, "u8"), "announces 5"),
+                                  ("Redshift", np.nan, "does not state its redshift"), ("NumPart_Total", np.full(6, 5, "u8"), "announces 5"),
                                   ("NumFilesPerSnapshot", np.int32(-1), "-1 in its attribute Header/NumFilesPerSnapshot"),
-                                  ("Omega0", np.nan, "Header/Omega0 = nan")):
+                                  ("Omega0", np.nan, "omega_m = nan")):
             folder, path = self.damaged(attribute(name, value), file=0)
             self.refused(FORMAT, [path, part], folder)
         folder, path = self.damaged(attribute("UnitLength_in_cm", 0.0, "Parameters"), file=0)
