@@ -48,7 +48,7 @@ void Progress::advance_by(std::int64_t units, double work) {
 
 void Progress::advance(std::int64_t units, std::string_view remark) {
   done_ += units;
-  if (!log_.shows_progress()) return;
+  if (!log_.shows_progress() || done_ == 0) return;
   if (done_ < total_ && since_shown_.seconds() < (terminal_ ? 0.2 : 10.0)) return;
   since_shown_.restart();
   const double elapsed = since_start_.seconds();

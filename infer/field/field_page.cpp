@@ -108,6 +108,8 @@ std::string field_html(const FieldPage& page, const std::vector<html::Figure>& f
   const std::string k = page.unit == core::LengthUnit::mpc ? "k [1/Mpc]" : "k [h/Mpc]";
   std::string content = fmt::format("<h1>{}: predicted fields</h1>\n", html::escaped(m.quantity)) +
                         html::paragraph(html::escaped(outcome_of(m)));
+  if (!page.alarm.empty())
+    content += fmt::format("<div class=\"alarm\" role=\"alert\">{}</div>\n", html::escaped(page.alarm));
   if (!page.doubts.empty()) {
     std::vector<std::string> doubts;
     for (const std::string& doubt : page.doubts) doubts.push_back(html::escaped(doubt));

@@ -25,6 +25,7 @@ struct FieldPage {
   core::LengthUnit unit;
   std::vector<std::string> doubts;
   FieldSlices slices;
+  std::string alarm;  ///< on universes that are not unseen, or empty
 };
 
 /// figures/correlation.svg, figures/transfer.svg and the slices.

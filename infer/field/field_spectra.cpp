@@ -15,7 +15,7 @@ void SpectrumSums::add(const SpectrumSums& other) {
 }
 
 double SpectrumSums::correlation() const {
-  if (modes == 0) return std::numeric_limits<double>::quiet_NaN();
+  if (modes == 0 || truth == 0) return std::numeric_limits<double>::quiet_NaN();
   const double norm = std::sqrt(prediction * truth);
   return norm > 0 ? cross / norm : 0;
 }

@@ -17,7 +17,7 @@ struct SpectrumSums {
   std::uint64_t modes = 0;
 
   void add(const SpectrumSums& other);
-  double correlation() const;  ///< r = Σ Re(p t*) / √(Σ|p|² Σ|t|²); NaN without modes
+  double correlation() const;  ///< r = Σ Re(p t*) / √(Σ|p|² Σ|t|²); NaN without modes or truth
   double transfer() const;     ///< T = √(Σ|p|² / Σ|t|²)
 };
 

@@ -47,6 +47,9 @@ class FieldWork {
   std::span<const float> predict(std::uint32_t sample) {
     reader_.read(sample, counts_);
     reader_.read(sample, truth_, dataset::Tensor::target);
+    core::ensure(core::all_finite(std::span<const float>(truth_)), core::Fault::format,
+                 "The target of {} is not finite: find what is damaged with cosmo-prep verify.",
+                 reader_.describe(sample));
     const std::span<const float> field = predictor_.predict(std::span<const std::uint16_t>(counts_));
     core::ensure(core::all_finite(field), core::Fault::numeric,
                  "The predicted field of {} is not finite: the training has failed, train again.",

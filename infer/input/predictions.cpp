@@ -123,9 +123,10 @@ void add_figures(Familiarity& familiarity, const nn::ModelManifest& model, std::
   }
 }
 
-/// A warning on the universes that a model has learned from.
+}  // namespace
+
 std::vector<std::string> recognise(Models models, const UniverseList& list,
-                                   const std::vector<UniversePrediction>& predictions) {
+                                   std::span<const std::optional<std::uint64_t>> seeds) {
   std::vector<std::string> sentences, trained, chose;
   std::set<std::uint64_t> training, validation;
   for (const nn::ModelManifest& model : models) {
@@ -133,9 +134,9 @@ std::vector<std::string> recognise(Models models, const UniverseList& list,
     validation.insert(model.seeds.validation.begin(), model.seeds.validation.end());
   }
   std::uint64_t seed = 0;
-  for (std::size_t i = 0; i < predictions.size(); ++i) {
-    if (!predictions[i].seed) continue;
-    seed = *predictions[i].seed;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    if (!seeds[i]) continue;
+    seed = *seeds[i];
     if (training.contains(seed))
       trained.push_back(list.universes[i].name);
     else if (validation.contains(seed))
@@ -144,20 +145,18 @@ std::vector<std::string> recognise(Models models, const UniverseList& list,
   const auto tell = [&](const std::vector<std::string>& names, const char* what) {
     if (names.empty()) return;
     sentences.push_back(
-        predictions.size() == 1
+        seeds.size() == 1
             ? fmt::format("{} has the seed {} of a universe that {}: the error is not that of an unseen one.",
                           names.front(), seed, what)
             : fmt::format(
                   "{} of {} universes have seeds of universes that {}: their errors are not those of unseen "
                   "ones ({}).",
-                  names.size(), predictions.size(), what, core::some_of(names)));
+                  names.size(), seeds.size(), what, core::some_of(names)));
   };
   tell(trained, "the model was trained on");
   tell(chose, "chose the model's checkpoint");
   return sentences;
 }
-
-}  // namespace
 
 ListPredictions predict_list(const core::Invocation& run, Models models,
                              const std::vector<std::string>& directories, const UniverseList& list) {
@@ -169,17 +168,18 @@ ListPredictions predict_list(const core::Invocation& run, Models models,
   ListPredictions result;
   result.universes.resize(universes);
   std::vector<std::span<const double>> measured(universes);
+  std::vector<std::optional<std::uint64_t>> seeds(universes);
   std::size_t first = 0;  // sub-volume
   for (const Facts& facts : all.facts) {
     UniversePrediction& prediction = result.universes[facts.universe];
     prediction =
         prediction_of(models, std::span(all.outputs).subspan(first * width, facts.subvolumes * width));
-    if (facts.has_seed != 0) prediction.seed = facts.seed;
+    if (facts.has_seed != 0) prediction.seed = seeds[facts.universe] = facts.seed;
     prediction.truth = truth_of(model, list.universes[facts.universe].known);
     measured[facts.universe] = std::span(all.figures).subspan(first * figures, facts.subvolumes * figures);
     first += facts.subvolumes;
   }
-  result.warnings = recognise(models, list, result.universes);
+  result.warnings = recognise(models, list, seeds);
   Familiarity familiarity(model);
   std::vector<std::vector<double>> values;
   std::vector<std::string> names;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct ListPredictions {
   std::vector<std::string>
       warnings;  ///< a sentence on each thing that makes them doubtful, with the universes' names
 };
+
+/// A sentence on the universes of a list that models have learned from; `seeds` (universes) of those whose seed is known.
+std::vector<std::string> recognise(Models models, const UniverseList& list,
+                                   std::span<const std::optional<std::uint64_t>> seeds);
 
 /// Predicts all universes of a list, which the ranks share, holding one at a time: for the same samples the same bits
 /// as a split's predictions, whatever else is in the list and whatever the number of ranks. Every rank gets all.

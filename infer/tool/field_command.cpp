@@ -23,8 +23,10 @@
 #include "infer/field/field_page.hpp"
 #include "infer/field/field_predictor.hpp"
 #include "infer/field/field_split.hpp"
+#include "infer/input/predictions.hpp"
 #include "infer/input/universe_list.hpp"
 #include "infer/predict/ensemble.hpp"
+#include "nn/model/facts_check.hpp"
 
 namespace cosmo::infer {
 
@@ -37,6 +39,7 @@ namespace {
 struct FieldModels {
   std::vector<std::string> directories;
   std::vector<nn::ModelManifest> models;
+  std::vector<Model> whole;  ///< the same with what else their directories hold
   std::vector<std::string> doubts;
 
   const nn::ModelManifest& first() const { return models.front(); }
@@ -51,8 +54,11 @@ FieldModels read_models(const core::Options& options) {
                  "Option --{} has no use with a model of a field: leave it out.", name);
   }
   NamedModels named = load_models(options.text("model"));
-  FieldModels read{named.directories, manifests_of(named.models),
+  FieldModels read{named.directories,
+                   manifests_of(named.models),
+                   {},
                    training_doubts(options, named.directories, named.models)};
+  read.whole = std::move(named.models);
   for (std::size_t m = 1; m < read.models.size(); ++m) {
     const nn::ModelManifest& model = read.models[m];
     core::ensure(model.target && model.target->quantity == read.first().target->quantity &&
@@ -82,6 +88,8 @@ core::Needs needs_of(std::uint64_t memory, std::uint64_t disk) {
           .disk_missing = disk,
           .disk_cause = "The fields to write"};
 }
+
+constexpr std::size_t kMostCompared = 64;  ///< universes whose counts are compared with the training's
 
 class FieldSplitStage : public core::Stage {
  public:
@@ -119,8 +127,8 @@ class FieldSplitStage : public core::Stage {
     Json metrics = {{"fields", to_json(measured.metrics)}, {"warnings", models_.doubts}};
     metrics.update(infer::to_json(independence_));
     const FieldPage page{
-        measured.metrics,         models_.first(), directory_,     std::string(name_of(split_)),
-        data_.spec.box_size.unit, models_.doubts,  measured.slices};
+        measured.metrics,         models_.first(), directory_,      std::string(name_of(split_)),
+        data_.spec.box_size.unit, models_.doubts,  measured.slices, warning_of(independence_, split_)};
     const std::vector<html::Figure> figures = field_figures(page);
     for (const html::Figure& figure : figures) output.add_text(figure.file, figure.content);
     output.add_text("metrics.json", metrics.dump(1) + "\n");
@@ -158,6 +166,10 @@ class FieldSplitStage : public core::Stage {
         data_.subvolumes == 1, Fault::config,
         "{} holds sub-volumes, and fields are predicted in whole periodic boxes: shard with --subvolumes 1.",
         directory_);
+    core::ensure(
+        data_.spec.rolls == 0 || split_ != dataset::Split::train, Fault::config,
+        "{} holds rolled universes, which are for training: choose another --split, or shard without --rolls.",
+        directory_);
     for (const nn::ModelManifest& model : models_.models) {
       const Independence of_model = independence_of(model, data_, split_);
       if (!independence_.leak) independence_.leak = of_model.leak;
@@ -189,9 +201,14 @@ class FieldInputStage : public core::Stage {
       InputReading reading{{}, histogram::read_gadget_reading(run.options)};
       if (run.options.given("box")) reading.box = core::parse_box_size(run.options.text("box"), "--box");
       list_ = list_universes(models_.first(), input_names(run.options.texts("input")), reading);
-      sides_.resize(list_.universes.size());
-      for (std::size_t u = 0; u < list_.universes.size(); ++u)
-        sides_[u] = open_universe(models_.first(), list_.universes[u].source, Compare::nothing).cells;
+      std::vector<std::optional<std::uint64_t>> seeds;
+      for (const ListedUniverse& universe : list_.universes) {
+        const OpenUniverse open = open_universe(models_.first(), universe.source, Compare::nothing);
+        sides_.push_back(open.cells);
+        seeds.push_back(open.seed);
+        facts_.push_back({open.path, open.facts});
+      }
+      std::ranges::copy(recognise(models_.whole, list_, seeds), std::back_inserter(models_.doubts));
       request = request_of("predict", models_, target);
       if (reading.box) core::write_length(request.config, "box", *reading.box);
       histogram::identify(reading.snapshots, request.config);
@@ -221,6 +238,7 @@ class FieldInputStage : public core::Stage {
   core::Report make(core::OutputDirectory& output) override {
     std::vector<std::string> paths;
     Json fields = Json::array();
+    compare_with_trained();
     for (std::size_t u = 0; u < sides_.size(); ++u) {
       const bool npy = list_.universes[u].source.path.extension() == ".npy";
       paths.push_back(fmt::format("fields/universe-{:05}.{}", u, npy ? "npy" : "h5"));
@@ -248,6 +266,38 @@ class FieldInputStage : public core::Stage {
   }
 
  private:
+  /// Adds to the doubts how the universes differ from those of the training: by what is known of them and, of up to
+  /// kMostCompared, by their counts, if they have as many voxels as those. Collective.
+  void compare_with_trained() {
+    std::vector<std::string> found;
+    const core::Log silent(false, true);
+    run.comm.agree([&] {
+      if (!run.comm.is_root()) return;
+      found = nn::check_facts(models_.models, models_.directories, facts_, run.options.text("input"),
+                              nn::Learned::left_out)
+                  .warnings;
+      const nn::ModelManifest& model = models_.first();
+      Familiarity familiarity(model);
+      const std::size_t step = (sides_.size() + kMostCompared - 1) / kMostCompared;
+      for (std::size_t u = 0; u < sides_.size() && model.range; u += step) {
+        if (sides_[u] != model.input.size) continue;
+        const ListedUniverse& listed = list_.universes[u];
+        if (sides_.size() > 1) familiarity.begin(listed.name);
+        familiarity.add(std::span<const std::uint16_t>(
+            box_of(read_universe(silent, model, open_universe(model, listed.source)), model)));
+      }
+      std::ranges::copy(familiarity.warnings(), std::back_inserter(found));
+    });
+    for (const Json& doubt : Json::parse(run.comm.broadcast(Json(found).dump())))
+      models_.doubts.push_back(doubt);
+  }
+
+  static std::vector<std::uint16_t> box_of(const UniverseCounts& counts, const nn::ModelManifest& model) {
+    std::vector<std::uint16_t> box(static_cast<std::size_t>(model.input.elements()));
+    counts.read(0, std::span(box));
+    return box;
+  }
+
   /// Predicts a universe and writes its field, as .npy if that is what the universe was.
   void predict(std::size_t u, const std::filesystem::path& part) {
     nn::ModelManifest whole = models_.first();
@@ -258,8 +308,7 @@ class FieldInputStage : public core::Stage {
       predictor_.emplace(models_.models, models_.directories, predicted_side_ = side);
     whole.input.size = side;
     const UniverseCounts counts = read_universe(run.log, whole, std::move(universe));
-    std::vector<std::uint16_t> box(static_cast<std::size_t>(whole.input.elements()));
-    counts.read(0, std::span(box));
+    const std::vector<std::uint16_t> box = box_of(counts, whole);
     core::ensure(std::ranges::any_of(box, [](std::uint16_t count) { return count > 0; }), Fault::config,
                  "{} has no particle: there is nothing to predict from; check the file.",
                  list_.universes[u].name);
@@ -283,6 +332,7 @@ class FieldInputStage : public core::Stage {
   FieldModels models_;
   UniverseList list_;
   std::vector<int> sides_;  ///< voxels per side of each universe
+  std::vector<nn::NamedFacts> facts_;
   std::optional<FieldPredictor> predictor_;
   int predicted_side_ = 0;
 };

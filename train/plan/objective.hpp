@@ -126,6 +126,14 @@ struct Objective {
     core::ensure(data.spec.target && data.spec.target->name == target, core::Fault::config,
                  "{} has no --target {} beside its counts: make it with cosmo-prep shard --target {}.",
                  options.text("data"), target, target);
+    core::ensure(
+        data.spec.input.kind == dataset::VoxelKind::counts, core::Fault::config,
+        "{} holds fields, and --target {} is predicted from counts: import them with --voxels counts.",
+        options.text("data"), target);
+    core::ensure(data.subvolumes == 1, core::Fault::config,
+                 "{} holds sub-volumes, and --target {} is predicted in whole periodic boxes: shard with "
+                 "--subvolumes 1.",
+                 options.text("data"), target);
     parameters = 0;
     output = nn::Output::requested(loss, nn::Shape{data.spec.target->channels(), data.spec.side()});
   }

@@ -116,6 +116,41 @@ class FieldNetworks(DirectoryTest):
         with h5py.File(out / "fields/universe-00000.h5") as file:
             np.testing.assert_array_equal(file["initial"][:], expected.astype("f4"))
 
+    def test_universes_that_are_not_new_or_unlike_the_training_are_named(self):
+        out = self.root / "seen"
+        done = run("cosmo-infer", "--model", self.model, "--data", self.data, "--split", "train", "--output", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('class="alarm" role="alert">The network was trained on these very universes', (out / "report.html").read_text())
+        self.assertNotIn('class="alarm"', (self.out / "report.html").read_text())
+        messages = []
+        for ranks in (1, 2):
+            out = self.root / f"suite-{ranks}"
+            done = run("cosmo-infer", "--model", self.model, "--input", self.suite, "--output", out, ranks=ranks)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            messages.append(json.loads((out / "manifest.json").read_text())["warnings"])
+        self.assertEqual(*messages)
+        self.assertTrue(any("the model was trained on" in message for message in messages[0]), messages[0])
+        strange = self.test.voxels(0).copy()
+        strange[:VOXELS // 2] = strange[VOXELS // 2:] * 3
+        np.save(self.root / "strange.npy", strange)
+        done = run("cosmo-infer", "--model", self.model, "--input", self.root / "strange.npy", "--box", BOX, "--output", self.root / "of-strange")
+        self.assertIn("unlike the training data", done.stderr)
+
+    def test_data_of_other_kinds_are_refused(self):
+        pairs, cut, rolled = self.root / "pairs", self.root / "cut", self.root / "rolled"
+        succeed("cosmo-prep", "export", "--input", self.data, "--format", "npy", "--output", pairs)
+        for path in pairs.glob("*/*.npy"):
+            np.save(path, np.load(path).astype("f4"))
+        succeed("cosmo-prep", "import", "--format", "npy", "--voxels", "field", "--input", pairs, "--samples", pairs / "samples.csv", "--box", BOX,
+                "--parameters", "sigma8=0.7:1", "--output", self.root / "floats")
+        shard = ["cosmo-prep", "shard", "--input", self.suite, "--target", "initial", "--validation", 1, "--test", 2]
+        succeed(*shard, "--subvolumes", 2, "--output", cut)
+        succeed(*shard, "--subvolumes", 1, "--rolls", 2, "--grid", VOXELS, "--output", rolled)
+        no = ["--output", self.root / "no"]
+        self.refused(CONFIG, ["holds fields", "--voxels counts"], "cosmo-train", "--data", self.root / "floats", "--target", "initial", *no)
+        self.refused(CONFIG, ["holds sub-volumes", "--subvolumes 1"], "cosmo-train", "--data", cut, "--target", "initial", *no)
+        self.refused(CONFIG, ["rolled universes"], "cosmo-infer", "--model", self.model, "--data", rolled, "--split", "train", *no)
+
     def test_onnx(self):
         path = self.root / "model.onnx"
         succeed("cosmo-infer", "export", "--model", self.model, "--output", path)
