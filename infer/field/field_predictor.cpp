@@ -31,9 +31,7 @@ void ensure_takes(const nn::ModelManifest& model, int side) {
 
 FieldPredictor::FieldPredictor(std::span<const nn::ModelManifest> models,
                                const std::vector<std::string>& directories, int side)
-    : target_(*models.front().target),
-      side_(side),
-      inputs_(transform_of(models.front()), dataset::Box(side).voxels()),
+    : inputs_(transform_of(models.front()), dataset::Box(side).voxels()),
       reconstructs_(models.front().normalisation.reconstruct > 0),
       input_(static_cast<std::size_t>(input_of(models.front(), side).elements())) {
   for (std::size_t m = 0; m < models.size(); ++m) {
@@ -43,6 +41,7 @@ FieldPredictor::FieldPredictor(std::span<const nn::ModelManifest> models,
     networks_.emplace_back(model.network, input, model.outputs(), 1, nn::Mode::inference,
                            nn::arithmetic_of(model.network, input, model.outputs()));
     nn::read_weights(directories[m], model, networks_.back());
+    targets_.push_back(*model.target);
   }
 }
 
@@ -64,14 +63,15 @@ std::span<const float> FieldPredictor::predict(std::span<const T> box) {
   inputs_.make(box, input_.span().first(box.size()));
   if (reconstructs_) inputs_.make_reconstruction({}, box, input_.span().subspan(box.size()));
   field_.clear();
-  for (nn::Network& network : networks_) {
-    network.set_input(input_.span());
-    const std::span<const float> output = network.forward();
+  const double share = 1 / static_cast<double>(networks_.size());
+  for (std::size_t m = 0; m < networks_.size(); ++m) {
+    networks_[m].set_input(input_.span());
+    const std::span<const float> output = networks_[m].forward();
+    const double factor = share / targets_[m].scale, offset = share * targets_[m].offset;
     field_.resize(output.size());
-    for (std::size_t i = 0; i < output.size(); ++i) field_[i] += output[i];
+    for (std::size_t i = 0; i < output.size(); ++i)
+      field_[i] += static_cast<float>(output[i] * factor + offset);
   }
-  const double factor = 1 / (target_.scale * static_cast<double>(networks_.size()));
-  for (float& value : field_) value = static_cast<float>(value * factor + target_.offset);
   return field_;
 }
 

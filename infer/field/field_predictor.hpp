@@ -29,12 +29,12 @@ class FieldPredictor {
   std::span<const float> predict(std::span<const T> box);
 
  private:
-  const nn::FieldTarget& target_;
-  int side_;
   dataset::InputMaker inputs_;
   bool reconstructs_;
   core::Buffer<float> input_;
   std::vector<nn::Network> networks_;
+  std::vector<nn::FieldTarget>
+      targets_;  ///< what the networks' outputs stand for, each in units of its own training
   std::vector<float> field_;
 };
 

@@ -151,6 +151,21 @@ class FieldNetworks(DirectoryTest):
         self.refused(CONFIG, ["holds sub-volumes", "--subvolumes 1"], "cosmo-train", "--data", cut, "--target", "initial", *no)
         self.refused(CONFIG, ["rolled universes"], "cosmo-infer", "--model", self.model, "--data", rolled, "--split", "train", *no)
 
+    def test_networks_of_several_trainings_are_averaged_in_physical_units(self):
+        data, model = self.root / "other-data", self.root / "other-model"
+        succeed("cosmo-prep", "shard", "--input", self.suite, "--target", "initial", "--subvolumes", 1, "--validation", 1, "--test", 4, "--seed", 5,
+                "--output", data)
+        succeed("cosmo-train", "--data", data, *self.words[2:], "--epochs", 2, "--seed", 3, "--output", model)
+        scales = [json.loads((directory / "manifest.json").read_text())["target"]["scale"] for directory in (self.model, model)]
+        self.assertNotEqual(*scales)
+        np.save(self.root / "one.npy", self.test.voxels(0))
+        fields = []
+        for i, models in enumerate((self.model, model, f"{self.model},{model}")):
+            out = self.root / f"average-{i}"
+            succeed("cosmo-infer", "--model", models, "--input", self.root / "one.npy", "--box", BOX, "--output", out)
+            fields.append(np.load(out / "fields/universe-00000.npy"))
+        np.testing.assert_allclose(fields[2], (fields[0] + fields[1]) / 2, atol=1e-6 * np.ptp(fields[0]))
+
     def test_onnx(self):
         path = self.root / "model.onnx"
         succeed("cosmo-infer", "export", "--model", self.model, "--output", path)
