@@ -32,6 +32,7 @@ enum class Purpose : std::uint32_t {
   posterior_draw = 16,
   posterior_sample = 17,
   density_fit = 18,
+  tracers = 19,
 };
 
 /// Counter-based random numbers for one (seed, purpose).

@@ -60,6 +60,8 @@ void ensure_place_for(const fs::path& directory) {
                                                           : "not a directory");
 }
 
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
+
 void make_directory(const fs::path& path) {
   ensure_place_for(path);
   std::error_code error;

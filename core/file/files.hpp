@@ -19,6 +19,9 @@ bool may_write(std::filesystem::path path);
 /// a link that leads nowhere.
 void ensure_place_for(const std::filesystem::path& directory);
 
+/// Whether a name begins with a dot, as of files that other programs leave beside those of users.
+bool is_hidden(const std::filesystem::path& path);
+
 /// Creates a directory and its missing parents.
 void make_directory(const std::filesystem::path& path);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <functional>
 #include <iterator>
@@ -60,9 +61,9 @@ std::vector<std::string_view> split(std::string_view line, char separator) {
   for (std::size_t i = 0; i <= line.size(); ++i) {
     const std::string_view cell = trimmed(line.substr(first, i - first));
     if (i < line.size() && line[i] == '"') quoted = !quoted && (cell.empty() || cell.front() == '"');
-    const bool ends =
-        i == line.size() ||
-        (!quoted && (separator == ' ' ? line[i] == ' ' || line[i] == '\t' : line[i] == separator));
+    const bool ends = i == line.size() ||
+                      (!quoted && (separator == ' ' ? std::isspace(static_cast<unsigned char>(line[i])) != 0
+                                                    : line[i] == separator));
     if (!ends) continue;
     if (separator != ' ' || !cell.empty()) cells.push_back(cell);
     first = i + 1;

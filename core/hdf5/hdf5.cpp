@@ -240,11 +240,12 @@ Dataset File::dataset(const std::string& name) const {
   ensure_present(name, "dataset /" + name);
   ensure_own(name, "dataset /" + name);
   ensure_sound(name, "dataset /" + name);
+  Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   H5O_info_t object;
-  ensure(H5Oget_info_by_name2(id_.get(), name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
+  ensure(id.get() >= 0 ||
+             H5Oget_info_by_name2(id_.get(), name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
              object.type == H5O_TYPE_DATASET,
          Fault::format, "{} has a group in place of the dataset /{}: convert it.", path_, name);
-  Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   ensure_read(id.get() >= 0, "dataset /" + name);
   const Handle creation(H5Dget_create_plist(id.get()), H5Pclose);
   const std::string where = path_ + " /" + name;

@@ -184,12 +184,6 @@ const std::string& SimulationRecord::counts(double redshift) const {
   return found->counts;
 }
 
-const std::string& SimulationRecord::initial_field() const {
-  ensure(!initial.empty(), Fault::config,
-         "Simulation {} of the suite has no initial field: run cosmo-sim with --save counts,initial.", index);
-  return initial;
-}
-
 std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }
 std::string snapshot_name(double redshift) { return fmt::format("snapshot_z{}.hdf5", redshift); }
 std::string velocity_name(double redshift) { return fmt::format("velocity_z{}.h5", redshift); }

@@ -13,6 +13,7 @@
 #include "core/random.hpp"
 #include "dataset/exchange/foreign_scan.hpp"
 #include "dataset/exchange/imported_shards.hpp"
+#include "dataset/exchange/target_pairs.hpp"
 #include "dataset/shard/target_scaler.hpp"
 
 namespace cosmo::dataset {
@@ -68,6 +69,18 @@ std::vector<std::vector<double>> parameters_of(const SampleTable& table, const S
     }
   }
   return parameters;
+}
+
+/// The parameters that are not the same in all rows.
+std::vector<std::string> varying(const SampleTable& table) {
+  std::vector<std::string> names;
+  for (std::size_t p = 0; p < table.parameters.size(); ++p) {
+    const auto differs = [&](const SampleRow& row) {
+      return row.parameters[p] != table.rows.front().parameters[p];
+    };
+    if (std::ranges::any_of(table.rows, differs)) names.push_back(table.parameters[p]);
+  }
+  return names;
 }
 
 /// Fills in the ranges that were not stated, and checks the others.
@@ -309,13 +322,13 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
     before = core::state_of(settings.table);
     table = read_sample_table(settings.table);
     if (space.size() == 0) {
-      space.names = table.parameters;
+      space.names = table.target.empty() ? table.parameters : varying(table);
       space.low = space.high = std::vector<double>(space.names.size());
     }
     ensure(table.target.empty() || format.name == "npy", Fault::config,
            "{} has a column target_{}, and --format {} has no place for fields: give --format npy.",
            settings.table.string(), table.target, format.name);
-    ensure(space.size() > 0, Fault::config,
+    ensure(space.size() > 0 || !table.target.empty(), Fault::config,
            "{} names no parameter: add columns of them, or name the labels in the files by --parameters.",
            settings.table.string());
   });
@@ -323,6 +336,7 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
   ForeignPlan plan;
   comm.agree([&] {
     refuse_duplicates(settings, table, found);
+    if (!table.target.empty()) ensure_pairs(log, settings, table, found);
     const auto parameters = parameters_of(table, found, space, format);
     complete_ranges(space, parameters);
     const auto universes = universes_of(table, parameters);

@@ -9,6 +9,7 @@
 #include "core/parallel/gather_values.hpp"
 #include "core/parallel/parallel.hpp"
 #include "core/parallel/rounds.hpp"
+#include "dataset/exchange/target_pairs.hpp"
 
 namespace cosmo::dataset {
 
@@ -30,7 +31,7 @@ Scan scan(const ForeignSample& sample, std::size_t row, VoxelKind kind) {
 
 /// Adds what is found in the sample's target.
 void scan_target(const ForeignSettings& settings, const ExchangeFormat& format, const SampleRow& row,
-                 Scan& scanned) {
+                 const ForeignSample& sample, Scan& scanned) {
   const ForeignSample target = format.decode(target_of(settings, row));
   core::ensure(
       target.shape == std::vector<int>(3, scanned.side), core::Fault::format,
@@ -38,8 +39,14 @@ void scan_target(const ForeignSettings& settings, const ExchangeFormat& format, 
       row.target, fmt::join(target.shape, ", "), row.file, scanned.side);
   scanned.target_crc32 = core::crc32(target.voxels);
   scanned.target_sha256 = digest_of(target.voxels);
-  scanned.voxels.target.add(
-      std::span(reinterpret_cast<const float*>(target.voxels.data()), target.voxels.size() / sizeof(float)));
+  const std::span values(reinterpret_cast<const float*>(target.voxels.data()),
+                         target.voxels.size() / sizeof(float));
+  scanned.voxels.target.add(values);
+  with_voxels(settings.kind, sample.voxels, [&](auto voxels) {
+    scanned.target_correlation =
+        correlation_with_target(voxels.first(values.size()), values, scanned.side,
+                                cells_of_pairs(settings.box_size.value, scanned.side));
+  });
 }
 
 /// Statistics of each channel of a field; none of counts.
@@ -85,7 +92,8 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
         core::in_threads(size, [&](std::size_t i, std::size_t) {
           ForeignSample sample = format.decode(file_of(settings, table.rows[first + i]));
           of_block[i] = scan(sample, first + i, settings.kind);
-          if (!table.target.empty()) scan_target(settings, format, table.rows[first + i], of_block[i]);
+          if (!table.target.empty())
+            scan_target(settings, format, table.rows[first + i], sample, of_block[i]);
           channels_of_block[i] = scan_channels(sample, settings);
           labels_of_block[i] = std::move(sample.labels);
         });

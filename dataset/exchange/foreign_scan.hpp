@@ -26,6 +26,7 @@ struct Scan {
   std::array<char, 64> sha256;  ///< digest of the voxels
   std::uint32_t target_crc32 = 0;
   std::array<char, 64> target_sha256 = {};  ///< digest of the target's voxels, if there is one
+  float target_correlation = 0;  ///< correlation of its first channel with its target, in coarse cells
 };
 
 struct Scans {

@@ -1,8 +1,11 @@
 #include "dataset/exchange/import_dataset.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,38 +36,39 @@ std::vector<double> labels_in(const ExchangeFormat& format, const core::Paramete
   return {unit.begin(), unit.end()};
 }
 
-/// The voxels of a line of the table, checked against everything that is recorded about them.
-std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& format, const SampleRow& row) {
-  const core::FileRecord* record = source.base.find(row.file);
+/// A file of an export that its table lists with this checksum, checked against the manifest; `what` it holds, for messages.
+ForeignSample read_listed(const Export& source, const ExchangeFormat& format, const std::string& file,
+                          const Quantity& quantity, std::optional<std::uint32_t> crc32, std::string_view what,
+                          const std::function<bool(const ForeignSample&)>& agrees) {
+  const core::FileRecord* record = source.base.find(file);
   ensure(record != nullptr, Fault::format, "{} names the file {}, which its manifest does not: restore it.",
-         (source.directory / kSampleTableName).string(), row.file);
-  const SampleSpec& spec = source.dataset.spec;
+         (source.directory / kSampleTableName).string(), file);
   ForeignSample sample =
       core::read_checked(source.directory, *record, [&](const std::filesystem::path& path) {
-        return format.decode({path, {}, spec.input.channels(), spec.input.kind});
+        return format.decode({path, {}, quantity.channels(), quantity.kind});
       });
-  const bool same =
-      sample.shape == spec.input.shape && core::crc32(sample.voxels) == row.crc32 &&
-      (sample.labels.empty() || sample.labels == labels_in(format, spec.parameters, row.parameters));
-  ensure(same, Fault::format, "{} holds another sample than its line of {} lists: restore it.",
-         (source.directory / row.file).string(), kSampleTableName);
-  return std::move(sample.voxels);
+  ensure(sample.shape == quantity.shape && core::crc32(sample.voxels) == crc32 && agrees(sample),
+         Fault::format, "{} holds another {} than its line of {} lists: restore it.",
+         (source.directory / file).string(), what, kSampleTableName);
+  return sample;
+}
+
+/// The voxels of a line of the table, checked against everything that is recorded about them.
+std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& format, const SampleRow& row) {
+  const SampleSpec& spec = source.dataset.spec;
+  return read_listed(source, format, row.file, spec.input, row.crc32, "sample",
+                     [&](const ForeignSample& sample) {
+                       return sample.labels.empty() ||
+                              sample.labels == labels_in(format, spec.parameters, row.parameters);
+                     })
+      .voxels;
 }
 
 /// The voxels of its target, likewise.
 std::vector<std::byte> read_target(const Export& source, const ExchangeFormat& format, const SampleRow& row) {
-  const core::FileRecord* record = source.base.find(row.target);
-  ensure(record != nullptr, Fault::format, "{} names the file {}, which its manifest does not: restore it.",
-         (source.directory / kSampleTableName).string(), row.target);
-  const Quantity& target = *source.dataset.spec.target;
-  ForeignSample sample =
-      core::read_checked(source.directory, *record, [&](const std::filesystem::path& path) {
-        return format.decode({path, {}, target.channels(), target.kind});
-      });
-  ensure(sample.shape == target.shape && core::crc32(sample.voxels) == row.target_crc32, Fault::format,
-         "{} holds another target than its line of {} lists: restore it.",
-         (source.directory / row.target).string(), kSampleTableName);
-  return std::move(sample.voxels);
+  return read_listed(source, format, row.target, *source.dataset.spec.target, row.target_crc32, "target",
+                     [](const ForeignSample&) { return true; })
+      .voxels;
 }
 
 /// The lines of the table by shard, checked against the dataset's shards.

@@ -104,10 +104,9 @@ std::string name_of(const SampleRow& row) {
 }
 
 std::string sample_table_header(const SampleSpec& spec) {
-  std::string header =
-      fmt::format("file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32,{}{}",
-                  spec.target ? fmt::format("{}{},target_crc32,", kTargetPrefix, spec.target->name) : "",
-                  fmt::join(spec.parameters.names, ","));
+  std::string header = "file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32";
+  if (spec.target) header += fmt::format(",{}{},target_crc32", kTargetPrefix, spec.target->name);
+  for (const std::string& name : spec.parameters.names) header += "," + name;
   for (const SettingColumn& column : spec.settings)
     header += fmt::format(",{}{}", kSettingPrefix, column.name);
   return header + "\n";
@@ -116,12 +115,13 @@ std::string sample_table_header(const SampleSpec& spec) {
 std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
                               const Sample& sample, std::uint32_t crc32,
                               const std::optional<TargetFile>& target) {
-  std::vector<double> numbers = sample.parameters;
-  numbers.insert(numbers.end(), sample.settings.begin(), sample.settings.end());
-  return fmt::format("{},{},{},{},{},{},{},{},{},{}{}\n", file, name_of(split), shard, sample.simulation,
-                     sample.subvolume, sample.seed, sample.roll, fmt::join(sample.shift, ","), crc32,
-                     target ? fmt::format("{},{},", target->file, target->crc32) : "",
-                     fmt::join(numbers, ","));
+  std::string line =
+      fmt::format("{},{},{},{},{},{},{},{},{}", file, name_of(split), shard, sample.simulation,
+                  sample.subvolume, sample.seed, sample.roll, fmt::join(sample.shift, ","), crc32);
+  if (target) line += fmt::format(",{},{}", target->file, target->crc32);
+  for (const double value : sample.parameters) line += fmt::format(",{}", value);
+  for (const double value : sample.settings) line += fmt::format(",{}", value);
+  return line + "\n";
 }
 
 SampleTable read_sample_table(const std::filesystem::path& path) {

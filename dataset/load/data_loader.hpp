@@ -82,6 +82,7 @@ class DataLoader {
   DataLoader& operator=(const DataLoader&) = delete;
 
   std::uint32_t steps_per_epoch() const;
+  int micro_batch() const { return config_.micro_batch; }
   /// Begins to read the epoch at `first_step`, at most steps_per_epoch(); drops the rest of another epoch.
   void start_epoch(std::uint32_t epoch, std::uint32_t first_step = 0);
   /// The next batch of this rank, or nothing at the end of the epoch and before the first.

@@ -114,8 +114,7 @@ void DatasetSource::read(std::size_t universe, const SourceCut& cut, std::span<c
   splits_[split].read(sample, counts);
 }
 
-void DatasetSource::read_target(std::size_t universe, const SourceCut& cut, std::string_view,
-                                std::span<float> target) {
+void DatasetSource::read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) {
   const auto [split, sample] = place_of(universe, cut);
   splits_[split].read(sample, target, Tensor::target);
 }

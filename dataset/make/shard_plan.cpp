@@ -174,9 +174,11 @@ void ensure_cut(const UniverseSource& source, const ShardSettings& settings) {
 
 ShardPlan plan_shards(const JoinedSources& sources, const ShardSettings& settings) {
   const core::ParameterSpace labels = parameters_of(sources, settings);
-  ensure(labels.size() > 0, Fault::config,
-         "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
-         "range, for example --omega-m 0.25:0.35, or give --test-for MODEL to test a model there.");
+  ensure(
+      labels.size() > 0 || !settings.target.empty(), Fault::config,
+      "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
+      "range, for example --omega-m 0.25:0.35, give --target initial to learn a field, or --test-for MODEL to test "
+      "a model there.");
   for (std::size_t s = 0; s < sources.size(); ++s) ensure_cut(sources.source(s), settings);
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
   const SuiteSplit parts = split_of(sources, settings);

@@ -53,7 +53,7 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
     const SourceCut cut{planned.subvolume, origin, subvolumes.cells(), settings.grid};
     UniverseSource& source = sources.source(universe.source);
     source.read(universe.universe, cut, settings.redshifts, counts);
-    if (spec.target) source.read_target(universe.universe, cut, settings.target, target);
+    if (spec.target) source.read_target(universe.universe, cut, target);
     writer.append(describe(sources, planned, roll, spec), counts, target);
   }
   std::move(writer).finish();
@@ -171,8 +171,7 @@ DatasetManifest to_manifest(const JoinedSources& sources, const ShardPlan& plan,
   manifest.facts = sources.facts();
   manifest.joined = sources.record();
   for (std::size_t s = 0; s < sources.size(); ++s)
-    manifest.seeds_assumed =
-        manifest.seeds_assumed || sources.source(s).manifest().details.value("seeds_assumed", false);
+    manifest.seeds_assumed = manifest.seeds_assumed || sources.source(s).common().seeds_assumed;
   const auto [first, last] = std::ranges::minmax(settings.redshifts);
   if (!manifest.facts.empty()) manifest.facts.insert_or_assign("redshift", core::Fact(first, last));
   for (std::size_t s = 0; s < plan.split.size(); ++s) {

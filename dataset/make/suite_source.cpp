@@ -96,7 +96,9 @@ std::uint64_t SuiteSource::memory_bytes() const {
 void SuiteSource::ensure_there(const SourceContent& content, int, int) const {
   for (const SimulationRecord& record : manifest_.simulations) {
     for (const double redshift : content.redshifts) (void)record.counts(redshift);
-    if (!content.target.empty()) (void)record.initial_field();
+    ensure(content.target.empty() || !record.initial.empty(), Fault::config,
+           "{} has no initial field of simulation {}: run cosmo-sim generate with --save counts,initial.",
+           directory_.string(), record.index);
   }
 }
 
@@ -111,7 +113,7 @@ void SuiteSource::check_files(std::span<const std::size_t> universes, const Sour
   for (const std::size_t universe : universes) {
     const SimulationRecord& record = manifest_.simulations[universe];
     for (const double redshift : content.redshifts) files.insert(record.counts(redshift));
-    if (!content.target.empty()) files.insert(record.initial_field());
+    if (!content.target.empty()) files.insert(record.initial);
   }
   for (const std::string_view file : files) {
     const core::FileState before = core::check_content(directory_, *manifest_.base.find(file));
@@ -139,7 +141,7 @@ void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
         check_header(counts_of(record, redshift).header(), record, redshift, directory_, manifest_,
                      particles);
       if (!content.target.empty())
-        check_field(histogram::FieldFile(directory_ / record.initial_field()).header(), record, directory_,
+        check_field(histogram::FieldFile(directory_ / record.initial).header(), record, directory_,
                     manifest_);
       if (!record.row) continue;
       const histogram::CountPack& pack = packs_.open(directory_ / record.counts(content.redshifts.front()));
@@ -190,9 +192,8 @@ void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<con
   }
 }
 
-void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, std::string_view,
-                              std::span<float> target) {
-  const std::filesystem::path path = directory_ / manifest_.simulations[universe].initial_field();
+void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) {
+  const std::filesystem::path path = directory_ / manifest_.simulations[universe].initial;
   histogram::read_coarse(histogram::FieldFile(path), manifest_.grid / cut.grid, cut.origin, cut.cells,
                          target);
   checked_.ensure_unchanged(path);

@@ -85,9 +85,8 @@ class UniverseSource {
   /// Reads the counts (C, n, n, n) of a universe.
   virtual void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
                     std::span<std::uint16_t> counts) = 0;
-  /// Reads the target (n, n, n) called `name` of a universe, which ensure_there() has found.
-  virtual void read_target(std::size_t universe, const SourceCut& cut, std::string_view name,
-                           std::span<float> target) = 0;
+  /// Reads the target (n, n, n) of a universe, which ensure_there() has found.
+  virtual void read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) = 0;
   /// Throws Error{format} naming the file if the counts of a universe do not sum to the particles that it states.
   virtual void check_sum(std::size_t, std::span<const double>) {}
 

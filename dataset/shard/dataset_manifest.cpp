@@ -45,7 +45,8 @@ void check_spec(const SampleSpec& spec, const std::string& source) {
          spec.box_size.value, name_of(spec.box_size.unit), spec.mean_count);
   ensure(spec.rolls >= 0 && spec.rolls <= kMostRolls, Fault::format,
          "{} has {} rolls of a universe: restore the file.", source, spec.rolls);
-  ensure(spec.parameters.size() > 0, Fault::format, "{} names no parameter: restore the file.", source);
+  ensure(spec.parameters.size() > 0 || spec.target, Fault::format, "{} names no parameter: restore the file.",
+         source);
   for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
     const double low = spec.parameters.low[p];
     const double high = spec.parameters.high[p];
@@ -206,25 +207,24 @@ VoxelTransform DatasetManifest::transform(std::string_view name, double smooth, 
     ensure_in_domain(name, channels);
     made = find_voxel_transform(name, scale(curve_of(name)));
   }
-  const auto in_voxels = [&](const char* option, double length) {
+  const auto in_voxels = [&](const char* option, double length, const char* remark) {
     ensure(
         length > 0 && length <= spec.box_size.value / 4, Fault::config,
         "--{0} {1}{2} is not between 0 and a quarter of the box, {3} {4}: give --{0} a value in that range, or off.",
-        option, length, std::string_view(option) == "smooth" ? ", which --recipe robust has, too," : "",
-        spec.box_size.value / 4, name_of(spec.box_size.unit));
+        option, length, remark, spec.box_size.value / 4, name_of(spec.box_size.unit));
     ensure(subvolumes == 1, Fault::config,
            "--{0} is for whole periodic boxes, and the samples of this dataset are sub-volumes: shard with "
            "--subvolumes 1, or give --{0} off.",
            option);
     return length / spec.voxel_size().value;
   };
-  if (smooth != 0) made.smoothing = in_voxels("smooth", smooth);
+  if (smooth != 0) made.smoothing = in_voxels("smooth", smooth, ", which --recipe robust has, too,");
   if (reconstruct != 0) {
     ensure(
         spec.input.channels() == 1, Fault::config,
         "--reconstruct is for counts at one redshift, and samples have {} channels: give --reconstruct off.",
         spec.input.channels());
-    made.reconstruction = in_voxels("reconstruct", reconstruct);
+    made.reconstruction = in_voxels("reconstruct", reconstruct, "");
   }
   return made;
 }

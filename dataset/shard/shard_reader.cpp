@@ -25,8 +25,11 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
     target_->read_checksums(file_, true);
   }
   const std::size_t parameters = spec.parameters.size();
-  const auto y = file_.read<double>("y", {size, parameters});
-  y_unit_ = file_.read<float>("y_unit", {size, parameters});
+  std::vector<double> y;
+  if (parameters > 0) {
+    y = file_.read<double>("y", {size, parameters});
+    y_unit_ = file_.read<float>("y_unit", {size, parameters});
+  }
   const auto simulation = file_.read<std::uint32_t>("simulation", {size});
   const auto subvolume = file_.read<std::uint8_t>("subvolume", {size});
   const auto seed = file_.read<std::uint64_t>("seed", {size});
@@ -89,9 +92,11 @@ void ShardReader::check_attributes(const SampleSpec& spec) const {
              (spec.target ? spec.target->name : ""),
          "target");
   agrees(file_.text_attribute("input_id") == spec.input_id, "input_id");
-  agrees(file_.texts_attribute("parameter_names") == spec.parameters.names, "parameter_names");
-  agrees(file_.numbers_attribute("parameter_low") == spec.parameters.low, "parameter_low");
-  agrees(file_.numbers_attribute("parameter_high") == spec.parameters.high, "parameter_high");
+  if (spec.parameters.size() > 0) {
+    agrees(file_.texts_attribute("parameter_names") == spec.parameters.names, "parameter_names");
+    agrees(file_.numbers_attribute("parameter_low") == spec.parameters.low, "parameter_low");
+    agrees(file_.numbers_attribute("parameter_high") == spec.parameters.high, "parameter_high");
+  }
   agrees(file_.numbers_attribute("redshifts") == spec.input.redshifts, "redshifts");
   agrees(core::read_line_of_sight(file_) == spec.line_of_sight, core::kLineOfSightKey);
   const std::string box = length_attribute("box", spec.box_size.unit);

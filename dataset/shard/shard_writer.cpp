@@ -107,8 +107,11 @@ void ShardWriter::finish() && {
                                   const std::vector<T>& values) {
     file_.write(name, shape, std::span<const T>(values));
   };
-  write("y", {samples_, scaler_.size()}, y_);
-  write("y_unit", {samples_, scaler_.size()}, y_unit_);
+  const bool labelled = scaler_.size() > 0;
+  if (labelled) {
+    write("y", {samples_, scaler_.size()}, y_);
+    write("y_unit", {samples_, scaler_.size()}, y_unit_);
+  }
   input_->write_checksums(file_);
   if (target_) target_->write_checksums(file_);
   write("simulation", {samples_}, simulation_);
@@ -126,9 +129,11 @@ void ShardWriter::finish() && {
   file_.set_attribute(length_attribute("box", spec_.box_size.unit), spec_.box_size.value);
   file_.set_attribute(length_attribute("voxel", spec_.box_size.unit), spec_.voxel_size().value);
   file_.set_attribute("redshifts", spec_.input.redshifts);
-  file_.set_attribute("parameter_names", spec_.parameters.names);
-  file_.set_attribute("parameter_low", spec_.parameters.low);
-  file_.set_attribute("parameter_high", spec_.parameters.high);
+  if (labelled) {
+    file_.set_attribute("parameter_names", spec_.parameters.names);
+    file_.set_attribute("parameter_low", spec_.parameters.low);
+    file_.set_attribute("parameter_high", spec_.parameters.high);
+  }
   core::write_line_of_sight(file_, spec_.line_of_sight);
   write_statistics();
   input_.reset();

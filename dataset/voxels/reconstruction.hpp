@@ -25,6 +25,9 @@ class Reconstruction {
   /// Bytes that one takes for boxes of `voxels` voxels.
   static std::size_t memory_bytes(std::size_t voxels);
 
+  /// Smooths by another R from now on.
+  void set_smoothing(double smoothing) { smoothing_ = smoothing; }
+
   int side() const { return delta_.side(); }
   /// The reconstructed density contrast (side, side, side) of a box of counts, or of densities that are not negative; zeros if it is
   /// empty. Valid until the next call. T is std::uint16_t or float.

@@ -60,7 +60,6 @@ std::optional<double> redshift_of(const HeaderNames& names, bool has_cosmology,
   // SWIFT's Time is a time; elsewhere it is the scale factor.
   const auto scale = names.number(has_cosmology ? "scale_factor" : "time", remarks);
   const bool is_scale = scale && *scale > 0 && *scale <= 1 + 1e-4;
-
   if (redshift && is_scale && std::abs(*scale * (1 + *redshift) - 1) > 1e-3)
     remarks.push_back(
         fmt::format("the redshift is {:.6g} and the scale factor {:.6g}, which is redshift {:.6g}: the "

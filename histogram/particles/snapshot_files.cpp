@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/file/files.hpp"
 #include "core/hdf5/hdf5.hpp"
 #include "histogram/particles/binary_particles.hpp"
 #include "histogram/particles/hdf5_particles.hpp"
@@ -49,7 +50,7 @@ bool is_other_hdf5(const fs::path& path) {
 bool may_be_snapshot(const fs::directory_entry& entry) {
   if (!entry.is_regular_file()) return false;
   const std::string extension = entry.path().extension().string();
-  if (entry.path().filename().string().starts_with(".")) return false;
+  if (core::is_hidden(entry.path())) return false;
   if (extension == ".hdf5" || extension == ".h5") return true;
   const bool plain = std::all_of(extension.begin() + (extension.empty() ? 0 : 1), extension.end(),
                                  [](unsigned char c) { return std::isdigit(c); });

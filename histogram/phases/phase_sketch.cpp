@@ -8,8 +8,8 @@ namespace cosmo::histogram {
 int sketch_side(int side) { return std::min(side, 16); }
 
 template <class T>
-std::vector<float> phase_sketch(std::span<const T> voxels, int side) {
-  const auto n = static_cast<std::size_t>(side), cells = static_cast<std::size_t>(sketch_side(side));
+std::vector<float> cell_sums(std::span<const T> voxels, int side, int cells_per_side) {
+  const auto n = static_cast<std::size_t>(side), cells = static_cast<std::size_t>(cells_per_side);
   std::vector<double> sums(cells * cells * cells);
   for (std::size_t row = 0; row < n * n; ++row) {
     double* const of_row = &sums[(row / n * cells / n * cells + row % n * cells / n) * cells];
@@ -18,6 +18,13 @@ std::vector<float> phase_sketch(std::span<const T> voxels, int side) {
   return {sums.begin(), sums.end()};
 }
 
+template <class T>
+std::vector<float> phase_sketch(std::span<const T> voxels, int side) {
+  return cell_sums(voxels, side, sketch_side(side));
+}
+
+template std::vector<float> cell_sums(std::span<const std::uint16_t>, int, int);
+template std::vector<float> cell_sums(std::span<const float>, int, int);
 template std::vector<float> phase_sketch(std::span<const std::uint16_t>, int);
 template std::vector<float> phase_sketch(std::span<const float>, int);
 

@@ -54,8 +54,7 @@ std::string head_text(const SideBySide& all) {
   std::string content = fmt::format("<h1>{} runs side by side</h1>\n", all.runs.size());
   content += html::paragraph(lead(all), "lead");
   content += html::paragraph(fmt::format("Written by cosmo-infer {}.", escaped(core::version())), "note");
-  for (const std::string& note : all.notes)
-    content += fmt::format("<div class=\"doubt\">{}</div>\n", escaped(note));
+  for (const std::string& note : all.notes) content += html::doubt(note);
   for (const std::string& remark : all.remarks) content += html::paragraph(escaped(remark), "note");
   return content;
 }

@@ -11,7 +11,6 @@ namespace cosmo::infer {
 
 /// A way to predict the field: the network, or a baseline.
 struct FieldMethod {
-  std::string name;
   std::vector<Spectra> universes;  ///< those of each universe
   double smoothing = 0;            ///< R of a standard reconstruction, in the unit of the box; 0 for others
 };

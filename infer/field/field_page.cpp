@@ -43,11 +43,15 @@ std::string draw(const Line& line, const std::vector<double>& k, const svg::Axis
          bars;
 }
 
+const char* wavenumber_in(core::LengthUnit unit) {
+  return unit == core::LengthUnit::mpc ? "k [1/Mpc]" : "k [h/Mpc]";
+}
+
 std::string figure_of(const std::string& title, const std::string& quantity, double high,
                       const std::vector<double>& k, core::LengthUnit unit, const std::vector<Line>& lines) {
   const svg::Axis x = svg::linear_axis(0, k.back() + FieldSpectra::kBin, kLeft, kRight, 7),
                   y = svg::linear_axis(0, high, kBottom, kTop, 6);
-  std::string content = svg::frame(x, y, unit == core::LengthUnit::mpc ? "k [1/Mpc]" : "k [h/Mpc]", quantity);
+  std::string content = svg::frame(x, y, wavenumber_in(unit), quantity);
   double at = kLeft;
   for (const Line& line : lines) {
     content += draw(line, k, x, y) +
@@ -105,23 +109,18 @@ std::string field_html(const FieldPage& page, const std::vector<html::Figure>& f
           fmt::format("{:.4f} ± {:.4f}", m.standard.r[i], m.standard.r_se[i]),
           fmt::format("{:.4f}", m.counts.r[i]), fmt::format("{:+.4f} ± {:.4f}", m.gain[i], m.gain_se[i]),
           fmt::format("{:.3f}", m.network.t[i])}});
-  const std::string k = page.unit == core::LengthUnit::mpc ? "k [1/Mpc]" : "k [h/Mpc]";
+
   std::string content = fmt::format("<h1>{}: predicted fields</h1>\n", html::escaped(m.quantity)) +
                         html::paragraph(html::escaped(outcome_of(m)));
-  if (!page.alarm.empty())
-    content += fmt::format("<div class=\"alarm\" role=\"alert\">{}</div>\n", html::escaped(page.alarm));
-  if (!page.doubts.empty()) {
-    std::vector<std::string> doubts;
-    for (const std::string& doubt : page.doubts) doubts.push_back(html::escaped(doubt));
-    content += html::list(doubts, "warning");
-  }
+  if (!page.alarm.empty()) content += html::alarm(page.alarm);
+  for (const std::string& doubt : page.doubts) content += html::doubt(doubt);
   content += html::section(
       "agreement", "Agreement, wavenumber by wavenumber",
       html::gallery({figures.begin(), figures.begin() + 2},
                     fmt::format("All modes of {} universes in bins of {} in k. Bars: standard errors "
                                 "over universes.",
                                 m.universes, FieldSpectra::kBin)) +
-          html::table(k,
+          html::table(wavenumber_in(page.unit),
                       {"network r", fmt::format("standard, R = {:g}", m.standard.smoothing), "counts",
                        "network less standard", "network T"},
                       rows));

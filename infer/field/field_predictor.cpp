@@ -29,8 +29,7 @@ void ensure_takes(const nn::ModelManifest& model, int side) {
 
 }  // namespace
 
-FieldPredictor::FieldPredictor(std::span<const nn::ModelManifest> models,
-                               const std::vector<std::string>& directories, int side)
+FieldPredictor::FieldPredictor(Models models, const std::vector<std::string>& directories, int side)
     : inputs_(transform_of(models.front()), dataset::Box(side).voxels()),
       reconstructs_(models.front().normalisation.reconstruct > 0),
       input_(static_cast<std::size_t>(input_of(models.front(), side).elements())) {
@@ -45,7 +44,7 @@ FieldPredictor::FieldPredictor(std::span<const nn::ModelManifest> models,
   }
 }
 
-std::size_t FieldPredictor::memory_bytes(std::span<const nn::ModelManifest> models, int side) {
+std::size_t FieldPredictor::memory_bytes(Models models, int side) {
   const nn::ModelManifest& first = models.front();
   const auto voxels = static_cast<std::size_t>(input_of(first, side).elements());
   std::size_t bytes = 2 * voxels * sizeof(float) +

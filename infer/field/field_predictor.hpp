@@ -7,7 +7,7 @@
 
 #include "core/buffer.hpp"
 #include "dataset/voxels/input_maker.hpp"
-#include "nn/model/model_manifest.hpp"
+#include "infer/predict/model.hpp"
 #include "nn/network.hpp"
 
 namespace cosmo::infer {
@@ -18,10 +18,9 @@ class FieldPredictor {
  public:
   /// `models` are those in `directories`, of one input and target; boxes have `side` voxels per side. Throws Error{config} for a
   /// side that the networks cannot take, and what reading weights does.
-  FieldPredictor(std::span<const nn::ModelManifest> models, const std::vector<std::string>& directories,
-                 int side);
+  FieldPredictor(Models models, const std::vector<std::string>& directories, int side);
   /// Bytes that one takes.
-  static std::size_t memory_bytes(std::span<const nn::ModelManifest> models, int side);
+  static std::size_t memory_bytes(Models models, int side);
 
   /// The field (channels, side, side, side), in physical units, of a box (C, side, side, side); valid until the next call. T is
   /// std::uint16_t or float, as the models' transform takes.

@@ -35,13 +35,10 @@ class FieldWork {
       : reader_(reader),
         predictor_(job.models, job.directories, reader.spec().side()),
         spectra_(reader.spec().side(), reader.spec().box_size.value),
+        reconstruction_(kSmoothings.front(), reader.spec().side()),
         counts_(reader.spec().input.voxels()),
         excess_(reader.spec().target->voxels()),
-        truth_(reader.spec().target->voxels()) {
-    const double voxel = reader.spec().voxel_size().value;
-    for (const double smoothing : kSmoothings)
-      reconstructions_.emplace_back(smoothing / voxel, reader.spec().side());
-  }
+        truth_(reader.spec().target->voxels()) {}
 
   /// The predicted field of a sample; valid until the next call.
   std::span<const float> predict(std::uint32_t sample) {
@@ -68,8 +65,10 @@ class FieldWork {
     std::ranges::copy(std::span(counts_).first(excess_.size()),
                       excess_.begin());  // its mean has no part in any mode
     add(1, excess_);
-    for (std::uint32_t r = 0; r < kSmoothings.size(); ++r)
-      add(2 + r, reconstructions_[r].apply(std::span<const std::uint16_t>(counts_).first(excess_.size())));
+    for (std::uint32_t r = 0; r < kSmoothings.size(); ++r) {
+      reconstruction_.set_smoothing(kSmoothings[r] / reader_.spec().voxel_size().value);
+      add(2 + r, reconstruction_.apply(std::span<const std::uint16_t>(counts_).first(excess_.size())));
+    }
   }
 
   FieldSlices slices(std::uint32_t sample, std::span<const float> field) const {
@@ -85,7 +84,7 @@ class FieldWork {
   dataset::SplitReader& reader_;
   FieldPredictor predictor_;
   FieldSpectra spectra_;
-  std::vector<dataset::Reconstruction> reconstructions_;
+  dataset::Reconstruction reconstruction_;
   std::vector<std::uint16_t> counts_;
   std::vector<float> excess_, truth_;
 };
@@ -93,7 +92,7 @@ class FieldWork {
 /// The methods with the sums of all universes, in the order of samples.
 std::vector<FieldMethod> methods_of(const std::vector<FoundSums>& found, std::size_t universes,
                                     std::size_t bins) {
-  std::vector<FieldMethod> methods(kMethods, {"", std::vector<Spectra>(universes, Spectra(bins))});
+  std::vector<FieldMethod> methods(kMethods, {std::vector<Spectra>(universes, Spectra(bins))});
   for (std::size_t r = 0; r < kSmoothings.size(); ++r) methods[2 + r].smoothing = kSmoothings[r];
   for (const FoundSums& sums : found) methods[sums.method].universes[sums.universe][sums.bin] = sums.sums;
   return methods;
@@ -115,7 +114,7 @@ FieldSlices to_slices(const core::Json& json) {
 std::size_t field_memory(const FieldJob& job, int side) {
   const std::size_t voxels = dataset::Box(side).voxels();
   return FieldPredictor::memory_bytes(job.models, side) + FieldSpectra::memory_bytes(side) +
-         kSmoothings.size() * dataset::Reconstruction::memory_bytes(voxels) + 4 * voxels * sizeof(float);
+         dataset::Reconstruction::memory_bytes(voxels) + 4 * voxels * sizeof(float);
 }
 
 std::string field_path(std::uint32_t simulation) {

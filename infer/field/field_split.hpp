@@ -11,13 +11,13 @@
 #include "dataset/load/split_reader.hpp"
 #include "infer/field/field_metrics.hpp"
 #include "infer/field/field_page.hpp"
-#include "nn/model/model_manifest.hpp"
+#include "infer/predict/model.hpp"
 
 namespace cosmo::infer {
 
 /// The models, and what they predict.
 struct FieldJob {
-  const std::vector<nn::ModelManifest>& models;
+  Models models;
   const std::vector<std::string>& directories;
 };
 

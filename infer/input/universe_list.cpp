@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/file/files.hpp"
 #include "core/file/text_file.hpp"
 #include "core/format/json.hpp"
 #include "core/universe/simulation_manifest.hpp"
@@ -94,7 +95,7 @@ class Lister {
     std::vector<fs::path> arrays, counts;
     bool others = false;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.path().filename().string().starts_with(".")) continue;
+      if (core::is_hidden(entry.path())) continue;
       const fs::path extension = entry.path().extension();
       if (extension == ".npy") {
         arrays.push_back(entry.path());
@@ -198,7 +199,7 @@ class Lister {
     for (const fs::path& file : counts) take(file);
     if (!counts.empty()) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.path().filename().string().starts_with(".")) continue;
+      if (core::is_hidden(entry.path())) continue;
       if (entry.path().extension() == ".hdf5" || histogram::BinaryParticles::is_one(entry.path()))
         take(entry.path());
     }

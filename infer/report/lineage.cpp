@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
+#include "core/file/file_state.hpp"
 #include "core/file/input_file.hpp"
 
 namespace cosmo::infer {
@@ -13,19 +16,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The content of the file; null if it is gone or not JSON. Throws Error{io} if it is there but the disk
-/// fails, since a report would lack it for ever.
-core::Json read_if_there(const fs::path& path) {
+/// A file's text and what it holds: nothing if it is gone or not JSON.
+struct Content {
+  std::string text;
+  core::Json json;
+};
+
+/// Throws Error{io} if the file is there but the disk fails, since a report would lack it for ever.
+Content read_if_there(const fs::path& path) {
   try {
     (void)core::ensure_readable(path);
   } catch (const core::Error&) {
     return {};
   }
   try {
-    return core::read_json(path);
+    Content content{core::read_json_text(path), {}};
+    content.json = core::parse_json_file(content.text, path);
+    return content;
   } catch (const core::Error& error) {
     if (error.fault() == core::Fault::io) throw;
     return {};
+  }
+}
+
+std::optional<core::FileState> state_if_there(const fs::path& path) {
+  try {
+    return core::state_of(path);
+  } catch (const core::Error&) {
+    return std::nullopt;
   }
 }
 
@@ -33,12 +51,12 @@ Ancestor look_up(const fs::path& output, const core::InputRecord& record) {
   Ancestor ancestor{record, {}, {}};
   const fs::path path = output / record.path;
   if (path.filename() != core::kManifestName) return ancestor;
-  core::Json manifest = read_if_there(path);
-  if (!manifest.is_object()) return ancestor;
-  ancestor.unchanged = core::sha256_of_file(path) == record.sha256;
-  if (manifest.contains("id") && manifest.at("id") == record.id) ancestor.manifest = std::move(manifest);
-  if (!ancestor.manifest.is_null()) ancestor.run = read_if_there(path.parent_path() / "run.json");
-  return ancestor;
+  const std::optional<core::FileState> before = state_if_there(path);
+  auto [text, manifest] = read_if_there(path);
+  if (!manifest.is_object() || !manifest.contains("id") || manifest.at("id") != record.id) return ancestor;
+  core::Json run = read_if_there(path.parent_path() / "run.json").json;
+  if (state_if_there(path) != before) return ancestor;  // run.json may be another output's
+  return {record, std::move(manifest), std::move(run), core::sha256(text) == record.sha256};
 }
 
 }  // namespace

@@ -49,11 +49,9 @@ std::string trained_text(const std::vector<Ancestor>& ancestors) {
 
 std::string head(const Report& report, const std::vector<Ancestor>& ancestors) {
   std::string html;
-  if (!report.warning.empty()) {
-    html += fmt::format("<div class=\"alarm\" role=\"alert\">{}</div>\n", html::escaped(report.warning));
-  }
+  if (!report.warning.empty()) html += html::alarm(report.warning);
   for (const core::Json& doubt : report.metrics.value("warnings", core::Json::array()))
-    html += fmt::format("<div class=\"doubt\">{}</div>\n", html::escaped(doubt.get<std::string>()));
+    html += html::doubt(doubt.get<std::string>());
   html += "<h1>" + title_text(report, &html_symbol) + "</h1>\n";
   html += html::paragraph(outcome_text(report), "lead");
   const std::size_t models =

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/file/text_file.hpp"
+#include "core/file/byte_file.hpp"
 #include "core/format/npy.hpp"
 #include "core/machine/memory.hpp"
 #include "core/parallel/rounds.hpp"
@@ -38,11 +38,10 @@ namespace {
 /// The models of --model.
 struct FieldModels {
   std::vector<std::string> directories;
-  std::vector<nn::ModelManifest> models;
-  std::vector<Model> whole;  ///< the same with what else their directories hold
+  std::vector<Model> models;
   std::vector<std::string> doubts;
 
-  const nn::ModelManifest& first() const { return models.front(); }
+  const Model& first() const { return models.front(); }
   FieldJob job() const { return {models, directories}; }
 };
 
@@ -54,20 +53,13 @@ FieldModels read_models(const core::Options& options) {
                  "Option --{} has no use with a model of a field: leave it out.", name);
   }
   NamedModels named = load_models(options.text("model"));
-  FieldModels read{named.directories,
-                   manifests_of(named.models),
-                   {},
+  FieldModels read{named.directories, named.models,
                    training_doubts(options, named.directories, named.models)};
-  read.whole = std::move(named.models);
-  for (std::size_t m = 1; m < read.models.size(); ++m) {
-    const nn::ModelManifest& model = read.models[m];
-    core::ensure(model.target && model.target->quantity == read.first().target->quantity &&
-                     model.input == read.first().input &&
-                     model.normalisation.reconstruct == read.first().normalisation.reconstruct,
-                 Fault::config,
-                 "{} and {} predict different fields, or from different inputs: give models of one kind.",
-                 read.directories.front(), read.directories[m]);
-  }
+
+  for (std::size_t m = 1; m < read.models.size(); ++m)  // load_models() has compared all but this
+    core::ensure(read.models[m].target->quantity == read.first().target->quantity, Fault::config,
+                 "{} and {} predict different fields: give models of one kind.", read.directories.front(),
+                 read.directories[m]);
   return read;
 }
 
@@ -170,7 +162,7 @@ class FieldSplitStage : public core::Stage {
         data_.spec.rolls == 0 || split_ != dataset::Split::train, Fault::config,
         "{} holds rolled universes, which are for training: choose another --split, or shard without --rolls.",
         directory_);
-    for (const nn::ModelManifest& model : models_.models) {
+    for (const Model& model : models_.models) {
       const Independence of_model = independence_of(model, data_, split_);
       if (!independence_.leak) independence_.leak = of_model.leak;
       independence_.in_sample |= of_model.in_sample;
@@ -208,7 +200,7 @@ class FieldInputStage : public core::Stage {
         seeds.push_back(open.seed);
         facts_.push_back({open.path, open.facts});
       }
-      std::ranges::copy(recognise(models_.whole, list_, seeds), std::back_inserter(models_.doubts));
+      std::ranges::copy(recognise(models_.models, list_, seeds), std::back_inserter(models_.doubts));
       request = request_of("predict", models_, target);
       if (reading.box) core::write_length(request.config, "box", *reading.box);
       histogram::identify(reading.snapshots, request.config);
@@ -273,8 +265,8 @@ class FieldInputStage : public core::Stage {
     const core::Log silent(false, true);
     run.comm.agree([&] {
       if (!run.comm.is_root()) return;
-      found = nn::check_facts(models_.models, models_.directories, facts_, run.options.text("input"),
-                              nn::Learned::left_out)
+      found = nn::check_facts(manifests_of(models_.models), models_.directories, facts_,
+                              run.options.text("input"), nn::Learned::left_out)
                   .warnings;
       const nn::ModelManifest& model = models_.first();
       Familiarity familiarity(model);
@@ -314,9 +306,7 @@ class FieldInputStage : public core::Stage {
                  list_.universes[u].name);
     const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box));
     if (list_.universes[u].source.path.extension() == ".npy") {
-      const std::vector<std::byte> bytes = core::encode_npy("<f4", {side, side, side}, std::as_bytes(field));
-      return core::write_text(part, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-                              std::ios::binary);
+      return core::write_bytes(part, core::encode_npy("<f4", {side, side, side}, std::as_bytes(field)));
     }
     const nn::FieldTarget& target_field = *whole.target;
     write_predicted_field(part,

@@ -19,7 +19,7 @@ constexpr std::array<NetworkEntry, 10> kNetworks = {{
     {"cosmoflow64", &zoo::cosmoflow64, "its smaller relative, for 64³ inputs", 1, 64, 3},
     {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs", 1, 32, 3},
     {"mlperf", &zoo::mlperf, "MLPerf HPC's CosmoFlow, for 128³ inputs or others from 32³ on", 4, 128, 4},
-    {"reconet", &zoo::reconet, "a U-Net for --target, for inputs of 32³ to 256³", 1, 64, 1},
+    {"reconet", &zoo::reconet, "a U-Net for --target, for inputs whose side is a multiple of 8, from 16³ on", 1, 64, 1},
 }};
 
 }  // namespace

@@ -117,6 +117,15 @@ def front(recipes, tests):
     return points
 
 
+def free_place(labels, text, x, y):
+    """A place near (x, y) where the text covers no earlier label; adds it to these."""
+    width, height = 7 * len(text), 13
+    overlaps = lambda at: any(left < x + width and x < left + of and abs(at - there) < height for left, of, there in labels)
+    at = next((y + shift for shift in (0, -height, height, -2 * height, 2 * height) if not overlaps(y + shift)), y)
+    labels.append((x, width, at))
+    return x, at
+
+
 def front_svg(points):
     width, height, left, right, top, bottom = 640, 400, 70, 620, 20, 340
     most = max(cost for _, cost, _ in points) * 1.05
@@ -129,11 +138,12 @@ def front_svg(points):
             marks.append(f'<text x="{left - 8}" y="{place_y(value) + 4:.1f}" text-anchor="end">{value:g}</text>')
     for percent in range(0, int(100 * (most - 1)) + 1, 10):
         marks.append(f'<text x="{place_x(1 + percent / 100):.1f}" y="{bottom + 18}" text-anchor="middle">{percent} %</text>')
-    dots = []
+    dots, labels = [], []
     for name, cost, worst in points:
         colour = "#0072b2" if name.startswith("one") else "#d55e00"
+        x, y = free_place(labels, name, place_x(cost) + 8, place_y(worst) + 4)
         dots.append(f'<circle cx="{place_x(cost):.1f}" cy="{place_y(worst):.1f}" r="5" fill="{colour}"/>'
-                    f'<text x="{place_x(cost) + 8:.1f}" y="{place_y(worst) + 4:.1f}" fill="{colour}">{name}</text>')
+                    f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}">{name}</text>')
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">'
             f'<title>Bias on universes of other simulators against precision on the own</title><rect width="{width}" height="{height}" fill="#fff"/>'
             f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="#222222"/>{"".join(marks)}{"".join(dots)}'

@@ -35,10 +35,12 @@ class Shard:
             if version not in [(SCHEMA, known) for known in VERSIONS]:
                 raise DataError(f"{path} has schema {version[0]} {version[1]}: this version reads {SCHEMA} 1 to {VERSIONS[-1]}.")
             self._x, self.roll = file["x"], np.zeros(rows, "uint16")
-            expected = {"roll": "roll" in file or manifest.get("rolls"), "t_crc32": "target" in manifest}
+            self.y, self.y_unit = (np.zeros((rows, 0), TABLES[name]) for name in ("y", "y_unit"))
+            labelled = len(parameters) > 0  # data for a target alone may have no parameter that varies
+            expected = {"roll": "roll" in file or manifest.get("rolls"), "t_crc32": "target" in manifest, "y": labelled, "y_unit": labelled}
             tables = {name: file[name] for name in TABLES if expected.get(name, True)}
             agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == voxel_dtype(manifest),
-                     "parameter_names": list(file.attrs["parameter_names"]) == parameters,
+                     "parameter_names": list(file.attrs["parameter_names"] if labelled else []) == parameters,
                      "input_id": file.attrs["input_id"] == ",".join(record["id"] for record in manifest["inputs"])}
             for name, table in tables.items():
                 shape = (rows, len(parameters)) if name in ("y", "y_unit") else (rows,)

@@ -1,6 +1,7 @@
 #include "sim/plan/outputs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.hpp"
 
@@ -18,6 +19,16 @@ std::vector<double> read_redshifts(const core::Options& options) {
   return redshifts;
 }
 
+/// --tracers
+double read_tracers(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  double share = core::parse_number(text.substr(0, slash), "--tracers", text);
+  if (slash != std::string::npos) share /= core::parse_number(text.substr(slash + 1), "--tracers", text);
+  ensure(share > 0 && share <= 1, Fault::config,
+         "--tracers is {}: choose a share of the particles above 0, up to 1, such as 1/64.", text);
+  return share;
+}
+
 }  // namespace
 
 void Outputs::declare(core::Options& options) {
@@ -28,11 +39,16 @@ void Outputs::declare(core::Options& options) {
               "x, y or z: outputs as an observer far along that axis sees them, moved by their velocities "
               "[none: real space]",
               {"x", "y", "z"});
+  options.add(
+      "tracers SHARE", "1",
+      "share of the particles that are counted, such as 1/64 or 0.02, chosen at random by the universe's "
+      "seed; other outputs are of all");
 }
 
 Outputs Outputs::read(const core::Options& options) {
   Outputs outputs;
   outputs.redshifts = read_redshifts(options);
+  outputs.tracers = read_tracers(options.text("tracers"));
   if (options.given("redshift-space")) outputs.line_of_sight = options.choice("redshift-space");
   return outputs;
 }
@@ -51,11 +67,21 @@ void Outputs::identify(core::Json& config) const {
   config["redshifts"] = redshifts;
   // Requests without them have the ids of earlier versions.
   if (!line_of_sight.empty()) config[core::kLineOfSightKey] = line_of_sight;
+  if (tracers < 1) config["tracers"] = tracers;
 }
 
-void Outputs::state(core::Facts& facts) const {
+void Outputs::state(core::Facts& facts, const Box& box) const {
   if (!redshifts.empty()) facts.insert_or_assign("redshift", core::Fact(redshifts.front(), redshifts.back()));
   core::set_line_of_sight(facts, line_of_sight);
+  if (tracers == 1) return;
+  facts.insert_or_assign("tracers", core::Fact(tracers));
+  const auto counted_here = static_cast<double>(counted(box.lattice(1).cells()));
+  core::set_length(facts, "particle_spacing", box.side / std::cbrt(counted_here));
+}
+
+std::uint64_t Outputs::counted(std::uint64_t particles) const {
+  return std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(std::llround(tracers * static_cast<double>(particles))));
 }
 
 std::string Outputs::describe() const { return fmt::format("at z = {}", fmt::join(redshifts, ", ")); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "core/run/options.hpp"
 #include "core/universe/facts.hpp"
 #include "core/universe/universe.hpp"
+#include "sim/plan/box.hpp"
 
 namespace cosmo::sim {
 
@@ -14,6 +16,7 @@ namespace cosmo::sim {
 struct Outputs {
   std::vector<double> redshifts = {0};   ///< --redshifts, none before the start
   core::LineOfSight line_of_sight = {};  ///< --redshift-space
+  double tracers = 1;                    ///< --tracers: the share of the particles that are counted
 
   static void declare(core::Options& options);
   /// Throws Error{usage} or Error{config} naming the option.
@@ -21,8 +24,10 @@ struct Outputs {
   /// Throws Error{config} naming the option if such outputs are impossible after a start at this redshift.
   void check(double z_initial) const;
   void identify(core::Json& config) const;
-  /// Adds what is true of all universes.
-  void state(core::Facts& facts) const;
+  /// How many of these particles are counted.
+  std::uint64_t counted(std::uint64_t particles) const;
+  /// Adds what is true of all universes, and of their particles in place of those of the box where only some are counted.
+  void state(core::Facts& facts, const Box& box) const;
   /// "at z = 0, 0.5"
   std::string describe() const;
 };

@@ -14,7 +14,7 @@ histogram::CountPackHeader header_of(const SimulationConfig& config, const Produ
                                      std::span<const core::SimulationRecord> universes) {
   const core::Cosmology& any = universes.front().universe.cosmology;
   histogram::CountPackHeader header{.cells_per_side = products.voxels,
-                                    .particles = config.particle_grid(any).cells(),
+                                    .particles = config.outputs.counted(config.particle_grid(any).cells()),
                                     .line_of_sight = config.outputs.line_of_sight};
   for (const core::SimulationRecord& one : universes)
     header.universes.push_back({one.index, one.universe, config.box.side.mpc_h(one.universe.cosmology.h)});

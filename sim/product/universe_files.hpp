@@ -33,6 +33,7 @@ class UniverseFiles {
 
   const core::Communicator& group() const { return group_; }
   const core::SimulationRecord& record() const { return record_; }
+  const SimulationConfig& config() const { return config_; }
   const core::GridSpec& voxels() const { return voxels_; }
   Pack* pack() const { return pack_; }
   /// The paths of the files at the output's redshift.

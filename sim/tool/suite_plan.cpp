@@ -113,6 +113,12 @@ Plan read_plan(const core::Options& options) {
   if (plan.gravity.vary()) plan.universes.seed = plan.universes.seed_of_settings;
   plan.products = Products::read(options, config.box);
   config.contents = plan.products.contents();
+  if (config.outputs.tracers < 1) {
+    core::ensure(
+        plan.products.has("counts"), core::Fault::config,
+        "--tracers is the share of the particles that are counted: add counts to --save, or leave it out.");
+    config.contents.ids = true;
+  }
   check_slice(plan.universes.slice, plan.universes.size(), plan.products.pack);
   plan.growth = read_growth(options, plan);
   if (config.start.noise) plan.universes.list.front().seed = config.start.noise->seed();
@@ -139,7 +145,7 @@ core::SimulationManifest suite_of(const Plan& plan) {
   plan.config.box.state(suite.facts);
   plan.gravity.state(suite.facts, plan.config.box, plan.drawn);
   plan.config.start.state(suite.facts);
-  plan.config.outputs.state(suite.facts);
+  plan.config.outputs.state(suite.facts, plan.config.box);
   for (std::size_t i = 0; i < plan.universes.list.size(); ++i)
     suite.simulations.push_back(record_of(plan, i));
   return suite;

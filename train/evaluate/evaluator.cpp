@@ -1,10 +1,19 @@
 #include "train/evaluate/evaluator.hpp"
 
+#include "core/error.hpp"
 #include "train/evaluate/density_evaluator.hpp"
 #include "train/evaluate/field_evaluator.hpp"
 #include "train/evaluate/label_evaluator.hpp"
 
 namespace cosmo::train {
+
+void fail_not_finite(const dataset::SplitReader& reader, std::uint32_t sample) {
+  throw core::Error(core::Fault::numeric,
+                    fmt::format("The prediction of {} of the validation data is not finite: lower "
+                                "--learning-rate, or look at that sample; checkpoints are as they were.",
+                                reader.describe(sample)),
+                    true);
+}
 
 std::unique_ptr<Evaluator> make_evaluator(const nn::Output& output, const dataset::SplitToPredict& split,
                                           dataset::BaselineLabels* baseline) {

@@ -14,6 +14,9 @@
 
 namespace cosmo::train {
 
+/// Throws an agreed Error{numeric} for this sample of the validation split, whose prediction is not finite.
+[[noreturn]] void fail_not_finite(const dataset::SplitReader& reader, std::uint32_t sample);
+
 /// A network's results on the validation split.
 struct Evaluation {
   double loss = 0;                 ///< mean over the samples

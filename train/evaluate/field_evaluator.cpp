@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.hpp"
 #include "core/parallel/gather_values.hpp"
 
 namespace cosmo::train {
@@ -24,12 +23,7 @@ Evaluation FieldEvaluator::finish(const core::Communicator& comm) {
   std::ranges::sort(all, {}, &SampleLoss::sample);  // the sum is the same on any number of ranks
   Evaluation evaluation;
   for (const SampleLoss& sample : all) {
-    if (!std::isfinite(sample.loss))
-      throw core::Error(core::Fault::numeric,
-                        fmt::format("The prediction of {} of the validation data is not finite: lower "
-                                    "--learning-rate, or look at that sample; checkpoints are as they were.",
-                                    split_.reader.describe(sample.sample)),
-                        true);
+    if (!std::isfinite(sample.loss)) fail_not_finite(split_.reader, sample.sample);
     evaluation.loss += sample.loss / static_cast<double>(all.size());
   }
   evaluation.mean_absolute_error = evaluation.loss;

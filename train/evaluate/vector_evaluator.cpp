@@ -15,12 +15,7 @@ namespace {
 void ensure_finite_outputs(std::span<const float> outputs, std::size_t width,
                            const dataset::SplitReader& reader) {
   const std::optional<std::size_t> sample = core::row_not_finite(outputs, width);
-  if (!sample) return;
-  throw core::Error(core::Fault::numeric,
-                    fmt::format("The prediction of {} of the validation data is not finite: lower "
-                                "--learning-rate, or look at that sample; checkpoints are as they were.",
-                                reader.describe(static_cast<std::uint32_t>(*sample))),
-                    true);
+  if (sample) fail_not_finite(reader, static_cast<std::uint32_t>(*sample));
 }
 
 double mean_absolute_error(const dataset::PredictionTable& table) {

@@ -5,9 +5,9 @@
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
+#include "nn/moment_sums.hpp"
 #include "nn/network.hpp"
 #include "nn/output/output.hpp"
-#include "nn/moment_sums.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/gradient/step_loss.hpp"
 

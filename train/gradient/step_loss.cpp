@@ -37,8 +37,7 @@ Agreement agree(const core::Communicator& comm, std::span<const double> losses, 
 }
 
 std::string StepLoss::find_culprit(const dataset::Batch& batch, std::span<const float> values) const {
-  const std::size_t rows = batch.targets.size() / reader_.spec().parameters.size();
-  const std::size_t width = values.size() / rows;
+  const std::size_t width = values.size() / rows_;
   const std::optional<std::size_t> row =
       core::row_not_finite(values.first(batch.samples.size() * width), width);
   return row ? reader_.describe(batch.samples[*row]) : "";
@@ -46,7 +45,9 @@ std::string StepLoss::find_culprit(const dataset::Batch& batch, std::span<const 
 
 void StepLoss::add(const dataset::Batch& batch, std::span<const float> predictions, double loss) {
   losses_.push_back(loss);
-  if (!std::isfinite(loss) && culprit_.empty()) culprit_ = find_culprit(batch, predictions);
+  if (std::isfinite(loss) || !culprit_.empty()) return;
+  culprit_ = find_culprit(batch, predictions);
+  if (culprit_.empty()) culprit_ = find_culprit(batch, batch.targets);
 }
 
 void StepLoss::examine(const dataset::Batch& batch, std::span<const float> features) {

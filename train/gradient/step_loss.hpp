@@ -32,8 +32,9 @@ Agreement agree(const core::Communicator& comm, std::span<const double> losses, 
 /// A rank's losses in one step, and the first of its samples for which it is not finite.
 class StepLoss {
  public:
-  /// `reader` reads the samples; it must outlive this.
-  explicit StepLoss(const dataset::SplitReader& reader) : reader_(reader) {}
+  /// `reader` reads the samples; it must outlive this. Batches have `rows` rows.
+  StepLoss(const dataset::SplitReader& reader, int rows)
+      : reader_(reader), rows_(static_cast<std::size_t>(rows)) {}
 
   /// Adds the loss of a batch, which follows from the predictions (batch, outputs).
   void add(const dataset::Batch& batch, std::span<const float> predictions, double loss);
@@ -54,9 +55,10 @@ class StepLoss {
   std::string find_culprit(const dataset::Batch& batch, std::span<const float> values) const;
 
   const dataset::SplitReader& reader_;
+  std::size_t rows_;
   std::vector<double> losses_;
   std::string origin_;   ///< the sample whose own features are not finite, or empty
-  std::string culprit_;  ///< the sample whose predictions are not finite, or empty
+  std::string culprit_;  ///< the sample whose predictions or targets are not finite, or empty
 };
 
 }  // namespace cosmo::train

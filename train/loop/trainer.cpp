@@ -87,7 +87,7 @@ class EpochLoop {
                  config.order, ranks.group.size()),
         gradient_(ranks.peers, state.network, reducer_,
                   {config.output, config.micro_batches_per_step, config.seed}),
-        loss_(data.reader),
+        loss_(data.reader, data.loader.micro_batch()),
         clock_(state.times, state.network, gradient_, reducer_),
         watch_(config, data.validation.loader) {}
 

@@ -105,8 +105,8 @@ struct NetworkChoice {
   /// That of the training in --output, that of the recipe, or the largest cosmonet that is not larger than a sample.
   static nn::NetworkSpec by_default(const core::Options& options, const PlanContext& context) {
     if (auto network = begun(options)) return *network;
-    if (options.given("network") && !options.given("target")) return named(options);
     if (options.given("target")) return nn::zoo::reconet();
+    if (options.given("network")) return named(options);
     const int side = context.data.spec.side();
     const nn::NetworkEntry* largest = nullptr;
     for (const nn::NetworkEntry& entry : nn::networks()) {

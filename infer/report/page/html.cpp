@@ -42,6 +42,14 @@ std::string paragraph(const std::string& content, const std::string& style) {
   return fmt::format("<p{}>{}</p>\n", attribute(style), content);
 }
 
+std::string alarm(const std::string& text) {
+  return fmt::format("<div class=\"alarm\" role=\"alert\">{}</div>\n", escaped(text));
+}
+
+std::string doubt(const std::string& text) {
+  return fmt::format("<div class=\"doubt\">{}</div>\n", escaped(text));
+}
+
 std::string table(const std::string& corner, const std::vector<std::string>& columns,
                   const std::vector<Row>& rows) {
   std::string html = "<div class=\"wide\"><table>\n" + head(corner, columns) + "<tbody>\n";

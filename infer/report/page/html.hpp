@@ -37,6 +37,9 @@ std::string table(const std::string& corner, const std::vector<std::string>& col
 /// which is plain text.
 std::string tall_table(const std::string& corner, const std::vector<std::string>& columns,
                        const std::vector<Row>& rows);
+/// A warning over everything else, and one beside the results; plain text.
+std::string alarm(const std::string& text);
+std::string doubt(const std::string& text);
 std::string list(const std::vector<std::string>& items, const std::string& style = {});
 /// Names and values; `style` "long" gives each a line of its own.
 std::string facts(const std::vector<std::pair<std::string, std::string>>& entries,

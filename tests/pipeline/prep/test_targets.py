@@ -130,6 +130,34 @@ class Targets(DirectoryTest):
             self.assertEqual(done.returncode, FORMAT, done.stderr)
             self.assertIn(part, error_line(done, "cosmo-prep"))
 
+    def test_one_cosmology_is_enough_for_a_field(self):
+        suite, data, exported, back = (self.root / name for name in ("one", "of-one", "one-exported", "one-back"))
+        succeed("cosmo-sim", *[word for word in SUITE if word not in ("--sigma8", "0.78:0.95")], "--save", "counts,initial", "--output", suite)
+        succeed("cosmo-prep", "shard", "--input", suite, "--target", "initial", "--subvolumes", 1, "--output", data)
+        succeed("cosmo-prep", "verify", data)
+        split = cosmo_data.Split(data, "train")
+        self.assertEqual((split.names, split[0].parameters.shape, split.labels(0).shape), ([], (0,), (0,)))
+        succeed("cosmo-prep", "export", "--input", data, "--format", "npy", "--output", exported)
+        succeed("cosmo-prep", "import", "--input", exported, "--format", "npy", "--output", back)
+        self.assertEqual((data / "train/shard-00000.h5").read_bytes(), (back / "train/shard-00000.h5").read_bytes())
+        table = self.root / "one.csv"
+        lines = (exported / "samples.csv").read_text().splitlines()
+        table.write_text("\n".join(["file,target_initial,simulation,omega_m", *(f"{cells[0]},{cells[11]},{cells[3]},0.3" for cells in (line.split(",") for line in lines[1:]))]) + "\n")
+        succeed("cosmo-prep", "import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX, "--output", self.root / "one-foreign")
+        lines = table.read_text().splitlines()
+        first, second = (line.split(",") for line in lines[1:3])
+        table.write_text("\n".join([lines[0], ",".join([first[0], second[1], *first[2:]]), ",".join([second[0], first[1], *second[2:]]), *lines[3:]]) + "\n")
+        done = run("cosmo-prep", "import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX, "--output", self.root / "one-swapped")
+        self.assertEqual(done.returncode, FORMAT, done.stderr)
+        self.assertIn(f"{first[0]} and its target {second[1]} have a correlation of", error_line(done, "cosmo-prep"))
+        done = run("cosmo-prep", "shard", "--input", suite, "--output", self.root / "no-target")
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertIn("give --target initial to learn a field", error_line(done, "cosmo-prep"))
+        model, predictions = self.root / "one-model", self.root / "one-predictions"
+        succeed("cosmo-train", "--data", data, "--target", "initial", "--network", "reconet", "--epochs", 1, "--output", model)
+        succeed("cosmo-infer", "--model", model, "--data", data, "--output", predictions)
+        self.assertEqual(json.loads((predictions / "metrics.json").read_text())["fields"]["initial"]["universes"], 1)
+
     def test_another_universes_field_is_found(self):
         suite = self.root / "swapped"
         succeed("cosmo-sim", *SUITE, "--save", "counts,initial", "--output", suite)

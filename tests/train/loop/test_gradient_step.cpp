@@ -50,7 +50,7 @@ std::vector<std::vector<double>> gradients(const core::Communicator& comm, datas
   train::GradientStep step(comm, network, reducer, {output, micro_batches, 1});
   std::vector<std::vector<double>> found;
   loader.start_epoch(0);
-  train::StepLoss loss(reader);
+  train::StepLoss loss(reader, micro_batch);
   while (const auto batch = loader.next()) {
     step.take(*batch, 0, loss);
     if (!batch->last_of_step) continue;
@@ -111,7 +111,7 @@ std::vector<double> gradient_of_cosmonet(const core::Communicator& comm, const d
   train::GradientReducer reducer(comm, network.gradients(), micro_batches);
   const nn::Output output("mse", kLabels);
   train::GradientStep step(comm, network, reducer, {output, micro_batches, 1});
-  train::StepLoss loss(reader);
+  train::StepLoss loss(reader, micro_batch);
   for (int first = comm.rank() * micro_batch; first < kBatch; first += ranks * micro_batch) {
     std::vector<float> voxels, targets;
     std::vector<std::uint32_t> samples;
@@ -164,7 +164,7 @@ TEST_CASE("a normalised step names the sample that overflows, not the first one 
   train::GradientReducer reducer(comm, network.gradients(), 2);
   const nn::Output output("mse", kOutputs);
   train::GradientStep step(comm, network, reducer, {output, 2, 1});
-  train::StepLoss loss(reader);
+  train::StepLoss loss(reader, 4);
   const auto sample = static_cast<std::size_t>(kInput.elements());
   const std::vector<float> targets(4 * kOutputs, 0.0f);
   const bool is_last_rank = comm.rank() == comm.size() - 1;

@@ -53,7 +53,7 @@ TEST_CASE("a loss that is not finite names the first sample, its universe and it
   const std::vector<std::uint32_t> samples = {8, 3, 11};
   const std::vector<float> targets(6, 0.0f);
   const dataset::Batch batch{{}, targets, 3, samples, 3, true};
-  train::StepLoss loss(reader);
+  train::StepLoss loss(reader, 3);
   loss.add(batch, std::vector<float>{0, 0, 0, 0, 0, 0}, 0.25);
   CHECK(loss.losses().back() == 0.25);
   if (comm.rank() == comm.size() - 1) {
@@ -68,6 +68,10 @@ TEST_CASE("a loss that is not finite names the first sample, its universe and it
 
   loss.reset();
   CHECK(loss.losses().empty());
+  const std::vector<float> damaged{0, 0, 0, 0, 0, kNaN};
+  loss.add({{}, damaged, 3, samples, 3, true}, std::vector<float>(6, 0.0f), std::nan(""));
+  CHECK(refusal(comm, loss, network).find("first for sample 11 ") != std::string::npos);
+  loss.reset();
   network.weights()[0] = kNaN;
   CHECK(refusal(comm, loss, network).find("The weights are no longer finite after step 7:") == 0);
 }
