@@ -25,7 +25,7 @@ ROWS = {
     "an integrator": (r"\bBullFrogStepper\b", ()),
     "an option of cosmo-sim": (r'"white-noise', ()),
     "a product": (r"\bCountsMaker\b", ()),
-    "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp", "infer/field/field_metrics.cpp")),
+    "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp", "infer/field/field_split.cpp")),
     "an export format": (r"cosmoflow_file|encode_as_cosmoflow", ()),
     "a version of the shard format": (r"\bkShardSchemaVersion\b", ()),
     "another FFT library": (r"fftw3?_|fftwf_", ()),

@@ -43,7 +43,9 @@ void ensure_column(const Cell& name, std::string_view called, const std::vector<
 
 bool names_rows(std::string_view name) {
   constexpr std::array<std::string_view, 4> kOfRows = {"", "id", "index", "name"};
-  return std::ranges::count(kOfRows, name) > 0;
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::count(kOfRows, lower) > 0;
 }
 
 namespace {

@@ -275,6 +275,17 @@ void refuse_duplicates(const ForeignSettings& settings, const SampleTable& table
   }
 }
 
+/// Warns of counts that are all 0, which a file that was never written has.
+void warn_of_empty(const core::Log& log, const ForeignSettings& settings, const SampleTable& table,
+                   const Scans& found) {
+  if (settings.kind != VoxelKind::counts) return;
+  const auto empty = [](const Scan& scan) { return scan.voxels.counts.particles == 0; };
+  const auto first = std::ranges::find_if(found.scans, empty);
+  if (first != found.scans.end())
+    log.warn("{}: {} of {} samples hold no particle, the first is {}.", settings.table.string(),
+             std::ranges::count_if(found.scans, empty), found.scans.size(), name_of(table.rows[first->row]));
+}
+
 /// Distributes the samples of a split over its shards.
 void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>& simulations,
                 const Sources& sources) {
@@ -336,6 +347,7 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
   ForeignPlan plan;
   comm.agree([&] {
     refuse_duplicates(settings, table, found);
+    warn_of_empty(log, settings, table, found);
     if (!table.target.empty()) ensure_pairs(log, settings, table, found);
     const auto parameters = parameters_of(table, found, space, format);
     complete_ranges(space, parameters);

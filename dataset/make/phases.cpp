@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/file/files.hpp"
+#include "core/output/journal.hpp"
 #include "dataset/load/split_reader.hpp"
 #include "histogram/phases/phase_sketch.hpp"
 
@@ -128,6 +130,24 @@ DatasetPhases compare_phases(const core::Communicator& comm, const core::Log& lo
   return phases;
 }
 
+namespace {
+
+/// Removes the shards of a dataset that must not be finished, and its journal, so that --output may be used again. Collective.
+void remove_shards(const core::Communicator& comm, const std::filesystem::path& directory,
+                   const DatasetManifest& manifest) {
+  comm.agree([&] {
+    if (!comm.is_root()) return;
+    for (const core::FileRecord& file : manifest.base.files) {
+      core::remove_file(directory / file.path);
+      std::error_code not_empty;
+      std::filesystem::remove((directory / file.path).parent_path(), not_empty);
+    }
+    core::Journal(directory).remove();
+  });
+}
+
+}  // namespace
+
 void check_phases(const core::Communicator& comm, const core::Log& log,
                   const std::filesystem::path& directory, const DatasetManifest& manifest, bool allow_leak) {
   log.info(
@@ -136,9 +156,11 @@ void check_phases(const core::Communicator& comm, const core::Log& log,
   if (!phases.finding.conclusive && phases.finding.universes > 1)
     log.warn("{}: give the universes' seeds if some have the same.", phases.finding.text());
   if (phases.pairs.empty()) return;
+  const bool refused = !phases.across.empty() && !allow_leak;
+  if (refused) remove_shards(comm, directory, manifest);
   comm.agree([&] {
     core::ensure(
-        phases.across.empty() || allow_leak, core::Fault::config,
+        !refused, core::Fault::config,
         "{}, and are in different splits: leave all but one of such universes out, put them into one (import's "
         "column split), or give --allow-leak for an experiment with that.",
         phases.remark());

@@ -32,8 +32,8 @@ struct VoxelTransform {
   VoxelKind kind = VoxelKind::counts;
   double smoothing =
       0;  ///< deviation of a Gaussian low-pass (dataset/voxels/low_pass.hpp), in voxels; 0: none
-  /// Deviation of the smoothing of a reconstruction (dataset/voxels/reconstruction.hpp), in voxels, which is then the last
-  /// channel of the input; 0: none.
+  /// Deviation of the smoothing of a reconstruction (dataset/voxels/iterative_reconstruction.hpp), in voxels, which is then the
+  /// last channel of the input; 0: none.
   double reconstruction = 0;
 
   const VoxelMap& map(std::size_t channel) const { return maps[maps.size() == 1 ? 0 : channel]; }

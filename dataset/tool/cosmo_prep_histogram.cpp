@@ -141,6 +141,8 @@ class HistogramStage : public core::Stage {
                                    "the snapshot does not state all parameters of its universe");
     histogram::warn_of(run.log, run.options.text("input"),
                        histogram::remarks_on(job_.weighed, job_.header.universe.cosmology));
+    if (!job_.weighed.masses.all)
+      run.log.info("the masses of all particles are not stated: their density is not compared with omega_m");
     if (const std::string others = histogram::types_not_counted(job_.snapshot()); !others.empty())
       run.log.info("not counted: {}; --particle-type takes several", others);
   }
@@ -168,9 +170,10 @@ class HistogramStage : public core::Stage {
             progress->advance();
           });
       output.record(result.records);
-      if (result.wrapped > 0)
-        run.log.info("{} particles outside the periodic box were put into it", result.wrapped);
-      histogram::warn_of(run.log, run.options.text("input"), histogram::remarks_on(result));
+      if (result.seen.wrapped > 0)
+        run.log.info("{} particles outside the periodic box were put into it", result.seen.wrapped);
+      histogram::warn_of(run.log, run.options.text("input"),
+                         histogram::remarks_on(result, job_.weighed.snapshot));
     }
     Json details = details_of(job_);
     core::write_facts(details, job_.facts);

@@ -32,7 +32,7 @@ InputMaker::InputMaker(const VoxelTransform& transform, std::size_t channel)
 
 std::size_t InputMaker::memory_bytes(const VoxelTransform& transform, std::size_t elements) {
   const std::size_t reconstruction =
-      transform.reconstruction > 0 ? Reconstruction::memory_bytes(elements) : 0;
+      transform.reconstruction > 0 ? IterativeReconstruction::memory_bytes(elements) : 0;
   if (transform.smoothing > 0) return elements * sizeof(float) + reconstruction;
   return (transform.kind == VoxelKind::counts ? VoxelTable::kBytes : 0) + reconstruction;
 }

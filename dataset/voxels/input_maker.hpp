@@ -10,8 +10,8 @@
 #include "dataset/quantity/voxel_transform.hpp"
 #include "dataset/voxels/augmentation.hpp"
 #include "dataset/voxels/field_map.hpp"
+#include "dataset/voxels/iterative_reconstruction.hpp"
 #include "dataset/voxels/low_pass.hpp"
-#include "dataset/voxels/reconstruction.hpp"
 
 namespace cosmo::dataset {
 
@@ -71,7 +71,7 @@ class InputMaker {
   std::span<const float> table_;  ///< for counts: the sample that was begun has this one
   std::optional<LowPass> low_pass_;
   std::vector<float> smoothed_;  ///< the sample that was begun
-  std::optional<Reconstruction> reconstruction_;
+  std::optional<IterativeReconstruction> reconstruction_;
 };
 
 }  // namespace cosmo::dataset

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <numbers>
 #include <numeric>
-#include <utility>
 
 #include "core/parallel/communicator.hpp"
+#include "dataset/voxels/cloud_in_cell.hpp"
 
 namespace cosmo::dataset {
 
@@ -19,18 +19,6 @@ constexpr std::size_t kBuffers = 5, kMeshes = 2;
 std::size_t cells_of(int side) {
   const auto n = static_cast<std::size_t>(side);
   return n * n * n;
-}
-
-/// The two cells around a place on a periodic axis, and the share of the second.
-struct Cells {
-  std::size_t first, second;
-  float share;
-};
-
-Cells cells_at(float place, int side) {
-  const float below = std::floor(place);
-  const int first = (static_cast<int>(below) % side + side) % side;
-  return {static_cast<std::size_t>(first), static_cast<std::size_t>((first + 1) % side), place - below};
 }
 
 }  // namespace
@@ -91,30 +79,15 @@ void Reconstruction::displace(std::size_t axis) {
 
 /// Assigns the excess of each voxel to the voxels around the place that it came from.
 void Reconstruction::move(std::span<const float> excess) {
-  const int n = side();
-  const auto side = static_cast<std::size_t>(n);
+  const auto n = static_cast<std::size_t>(side());
   const std::span<float> to = moved_.span();
   std::ranges::fill(to, 0.0f);
   const auto came_from = [&](std::size_t axis, std::size_t node, std::size_t i) {
-    return cells_at(static_cast<float>(node) - displacement_[axis].span()[i], n);
+    return static_cast<float>(node) - displacement_[axis].span()[i];
   };
-  for (std::size_t x = 0, i = 0; x < side; ++x) {
-    for (std::size_t y = 0; y < side; ++y) {
-      for (std::size_t z = 0; z < side; ++z, ++i) {
-        const Cells a = came_from(0, x, i), b = came_from(1, y, i), c = came_from(2, z, i);
-        for (const auto& [cell_x, share_x] :
-             {std::pair(a.first, 1 - a.share), std::pair(a.second, a.share)}) {
-          for (const auto& [cell_y, share_y] :
-               {std::pair(b.first, 1 - b.share), std::pair(b.second, b.share)}) {
-            const float value = excess[i] * share_x * share_y;
-            float* const row = to.data() + (cell_x * side + cell_y) * side;
-            row[c.first] += value * (1 - c.share);
-            row[c.second] += value * c.share;
-          }
-        }
-      }
-    }
-  }
+  for (std::size_t i = 0; i < excess.size(); ++i)
+    for_each_cell({came_from(0, i / (n * n), i), came_from(1, i / n % n, i), came_from(2, i % n, i)}, side(),
+                  [&](std::size_t cell, float share) { to[cell] += excess[i] * share; });
 }
 
 }  // namespace cosmo::dataset

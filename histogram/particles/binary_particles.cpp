@@ -86,10 +86,10 @@ std::uint64_t BinaryParticles::particles() const {
 /// Where the header has its numbers, and how many bytes numbers of particles have. Source: the table of the header in the user
 /// guide; of GADGET-4's own, the structure io_header in its source.
 struct HeaderPlaces {
-  std::size_t number_bytes, masses, time, redshift, totals, high_words, files, box, omega_m, h;
+  std::size_t number_bytes, masses, time, redshift, totals, high_words, files, box, omega_m, dark_energy, h;
 };
-constexpr HeaderPlaces kGadget2 = {4, 24, 72, 80, 96, 168, 124, 128, 136, 152},
-                       kGadget4 = {8, 48, 96, 104, 112, 0, 168, 160, 0, 0};
+constexpr HeaderPlaces kGadget2 = {4, 24, 72, 80, 96, 168, 124, 128, 136, 144, 152},
+                       kGadget4 = {8, 48, 96, 104, 112, 0, 168, 160, 0, 0, 0};
 
 /// Whether a header's box and times are possible at these places.
 bool is_possible(std::span<const char> bytes, const HeaderPlaces& places, bool swap) {
@@ -136,6 +136,9 @@ void BinaryParticles::read_header() {
     const double value = at > 0 ? real(at) : 0;
     if (std::isfinite(value) && value != 0) header_.parameters[name] = value;
   }
+  if (const auto lambda = places.dark_energy > 0 ? stated(places.dark_energy) : std::nullopt;
+      lambda && header_.parameters.contains("omega_m"))
+    remark_on_curvature(header_.parameters.at("omega_m"), *lambda, header_.remarks);
   if (header_.files == 1) header_.in_all = header_.here;  // some writers leave the totals 0
   ensure(std::ranges::all_of(header_.masses, [](double mass) { return std::isfinite(mass) && mass >= 0; }),
          Fault::format, "{} has a header that is not Gadget's: check its name, or restore it.",

@@ -103,6 +103,10 @@ void GadgetSnapshot::add_file(const fs::path& path, const FileHeader& first, con
   if (header.parameters != first.parameters)
     remarks_.push_back(
         fmt::format("{} states other parameters than the first file, which count", path.filename().string()));
+  if (header.in_all != first.in_all)
+    remarks_.push_back(
+        fmt::format("{} states other numbers of particles in all files than the first file, which count",
+                    path.filename().string()));
   if (!reading.units_per_mpc_h && header.units_per_mpc_h != first.units_per_mpc_h)
     remarks_.push_back(fmt::format("{} states another unit of length than the first file, which counts",
                                    path.filename().string()));
@@ -146,6 +150,13 @@ const ParticleFile& GadgetSnapshot::open(const fs::path& path) const {
 template <class T>
 void GadgetSnapshot::put_into_box(const ParticleSet& set, std::uint64_t first, std::span<T> positions) const {
   constexpr double kLastWrap = 0.01;  // of the box
+  for (std::size_t i = 0; i < positions.size(); i += 3)
+    seen_.at_zero += positions[i] == 0 && positions[i + 1] == 0 && positions[i + 2] == 0;
+  for (std::size_t i = 0; wrap_ && i < positions.size(); ++i) {
+    double &low = seen_.lowest[i % 3], &high = seen_.highest[i % 3];
+    low = std::min(low, static_cast<double>(positions[i]));
+    high = std::max(high, static_cast<double>(positions[i]));
+  }
   const T highest = static_cast<T>(box_size_);
   const auto outside = [&](T x) { return !(x >= 0 && x <= highest); };
   unsigned bad = 0;
@@ -166,7 +177,7 @@ void GadgetSnapshot::put_into_box(const ParticleSet& set, std::uint64_t first, s
                      : "give --wrap if the box is periodic and they were not put into it, or --override "
                        "box=L if its size is wrong or in another unit");
     }
-    if (i / 3 != last) ++wrapped_;
+    if (i / 3 != last) ++seen_.wrapped;
     last = i / 3;
     positions[i] = static_cast<T>(x - box_size_ * std::floor(x / box_size_));
   }

@@ -2,6 +2,8 @@
 // The particles of a snapshot in Gadget's HDF5 layout or its binary formats, in one or several files, from any code. Files of
 // one snapshot are called NAME.0.hdf5, NAME.1.hdf5, …, or NAME.0, NAME.1, ….
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -85,8 +87,15 @@ class GadgetSnapshot {
   void read_masses(const ParticleSet& set, std::uint64_t first, std::span<double> masses) const;
   /// Whether the particles of a set have masses of their own.
   bool has_masses(const ParticleSet& set) const;
-  /// Number of particles that read() has put into the box so far.
-  std::uint64_t wrapped() const { return wrapped_; }
+  /// What read() has seen so far.
+  struct Seen {
+    std::uint64_t wrapped = 0;  ///< particles that it has put into the box
+    std::uint64_t at_zero = 0;  ///< particles at (0, 0, 0) exactly
+    /// The extremes along each axis, of a reading that wraps [files' unit].
+    std::array<double, 3> lowest = {HUGE_VAL, HUGE_VAL, HUGE_VAL},
+                          highest = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+  };
+  const Seen& seen() const { return seen_; }
 
  private:
   void take_first(const FileHeader& header, const std::string& path, const GadgetReading& reading);
@@ -113,7 +122,7 @@ class GadgetSnapshot {
   mutable std::unique_ptr<ParticleFile> open_;  ///< the file that was read last
   mutable std::filesystem::path open_path_;
   mutable core::WatchedFiles watched_;
-  mutable std::uint64_t wrapped_ = 0;
+  mutable Seen seen_;
 };
 
 }  // namespace cosmo::histogram

@@ -71,16 +71,11 @@ std::optional<double> redshift_of(const HeaderNames& names, bool has_cosmology,
 /// Adds remarks on what cannot be recorded: curvature and neutrinos.
 void check_universe(const HeaderNames& names, const std::map<std::string, double>& parameters,
                     std::vector<std::string>& remarks) {
-  constexpr double kRounding = 2e-3;
   const auto omega_m = parameters.find("omega_m");
   const auto lambda = names.number("dark_energy", remarks);
   auto neutrinos = names.number("neutrinos_today", remarks);
   if (!neutrinos) neutrinos = names.number("neutrinos", remarks);  // SWIFT's at the time of the snapshot
-  if (omega_m != parameters.end() && lambda && *lambda != 0 &&
-      std::abs(omega_m->second + *lambda - 1) > kRounding)
-    remarks.push_back(fmt::format(
-        "the densities of matter and dark energy are {:.4g} and {:.4g}, and a flat universe is recorded",
-        omega_m->second, *lambda));
+  if (omega_m != parameters.end() && lambda) remark_on_curvature(omega_m->second, *lambda, remarks);
   if (neutrinos && *neutrinos > 0)
     remarks.push_back(fmt::format("neutrinos have a density of {:.4g}, which is not recorded", *neutrinos));
 }
@@ -143,15 +138,27 @@ Hdf5Particles::Hdf5Particles(const std::filesystem::path& path)
     remarks.push_back(fmt::format("{} is not understood", name));
 }
 
+/// Whether one of a type's particles has another mass than MassTable.
+bool Hdf5Particles::has_other_masses(std::size_t type) const {
+  constexpr std::uint64_t kRows = 1 << 18;
+  std::vector<double> masses;
+  for (std::uint64_t first = 0; first < header_.here[type]; first += kRows) {
+    masses.resize(std::min(kRows, header_.here[type] - first));
+    read_masses(type, first, masses);
+    const double stated = header_.masses[type];
+    if (std::ranges::any_of(masses, [&](double mass) { return !(std::abs(mass - stated) <= 1e-4 * stated); }))
+      return true;
+  }
+  return false;
+}
+
 /// Throws Error{format} for a list of masses that cannot be, and remarks on masses that are stated twice and not alike.
 void Hdf5Particles::check_masses() {
   ensure(std::ranges::all_of(header_.masses, [](double mass) { return std::isfinite(mass) && mass >= 0; }),
          Fault::format, "{} has a MassTable of {}: correct it.", path_, fmt::join(header_.masses, ", "));
   for (std::size_t type = 0; type < header_.here.size(); ++type) {
     if (header_.masses[type] == 0 || header_.here[type] == 0 || masses_of(type).empty()) continue;
-    std::vector<double> first(1);
-    read_masses(type, 0, first);
-    if (std::abs(first.front() - header_.masses[type]) > 1e-4 * header_.masses[type])
+    if (has_other_masses(type))
       header_.remarks.push_back(
           fmt::format("type {} has a mass of {:.6g} in MassTable, which is used, and others in Masses", type,
                       header_.masses[type]));

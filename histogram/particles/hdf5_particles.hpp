@@ -35,6 +35,7 @@ class Hdf5Particles : public ParticleFile {
   void read_rows(std::size_t type, std::uint64_t first, std::span<T> positions) const;
 
   std::string masses_of(std::size_t type) const;
+  bool has_other_masses(std::size_t type) const;
   void check_masses();
 
   std::string path_;

@@ -30,6 +30,10 @@ struct FileHeader {
       {};  ///< what it states twice and not alike, or in words that are not known
 };
 
+/// Adds a remark if these densities are of a universe that is not flat, unless that of dark energy is 0, as of runs that do not use
+/// it.
+void remark_on_curvature(double matter, double dark_energy, std::vector<std::string>& remarks);
+
 /// Reads a file for one rank. Errors name it.
 class ParticleFile {
  public:

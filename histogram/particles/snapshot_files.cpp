@@ -96,8 +96,10 @@ fs::path snapshot_file_in(const fs::path& directory) {
   }
   std::vector<std::string> names;
   for (const auto& [name, path] : snapshots) names.push_back(name);
-  ensure(names.size() == 1, Fault::config, "{} holds several snapshots ({}): give a file of one.",
-         directory.string(), fmt::join(names, ", "));
+  ensure(
+      names.size() == 1, Fault::config,
+      "{} holds several snapshots, or one in files that are not called NAME.0, NAME.1, … or NAME.0.hdf5, … ({}): give a file of one, or rename them.",
+      directory.string(), fmt::join(names, ", "));
   return snapshots.begin()->second;
 }
 

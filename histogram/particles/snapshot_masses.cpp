@@ -41,10 +41,13 @@ SetMasses masses_of(const core::Communicator& comm, const GadgetSnapshot& snapsh
   std::vector<double> sums((set.particles + kRows - 1) / kRows);
   comm.agree([&] {
     for_each_part(comm, snapshot, set, [&](std::span<const double> masses, std::uint64_t part) {
+      const auto bad =
+          std::ranges::find_if(masses, [](double mass) { return !(mass > 0 && std::isfinite(mass)); });
+      ensure(bad == masses.end(), Fault::format,
+             "{} has a mass of {} in row {} of type {}, which is not positive and finite: correct it.",
+             set.path.string(), bad == masses.end() ? 0 : *bad,
+             part * kRows + static_cast<std::uint64_t>(bad - masses.begin()), set.type);
       const auto [low, high] = std::ranges::minmax(masses);
-      ensure(low > 0 && std::isfinite(std::accumulate(masses.begin(), masses.end(), 0.0)), Fault::format,
-             "{} has masses of type {} from {} to {}, which are not all positive and finite: correct them.",
-             set.path.string(), set.type, low, high);
       found.least = std::min(found.least, low);
       found.most = std::max(found.most, high);
       sums[part] = std::accumulate(masses.begin(), masses.end(), 0.0);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/median.hpp"
 #include "core/random.hpp"
 
 namespace cosmo::histogram {
@@ -20,6 +21,8 @@ constexpr double kLeastCorrelation = 0.5, kDeviations = 8, kMostByChance = 0.1;
 struct Maps {
   std::size_t size;
   std::vector<float> values;
+  std::vector<double>
+      signals;  ///< share of the variance of counts that is not shot noise, which is all that is shared
 
   const float* row(std::size_t i) const { return values.data() + i * size; }
 };
@@ -35,10 +38,25 @@ std::vector<float> halved(std::span<const float> sketch, std::size_t cells) {
   return sums;
 }
 
+/// The variance of log(1 + n) for n of a Poisson distribution.
+double variance_by_chance(double mean) {
+  constexpr double kMany = 100;
+  if (mean > kMany) return mean / std::pow(1 + mean, 2);
+  double probability = std::exp(-mean), sum = 0, square = 0;
+  for (int n = 0; n < 4 * kMany; ++n) {
+    const double x = std::log1p(n);
+    sum += probability * x;
+    square += probability * x * x;
+    probability *= mean / (n + 1);
+  }
+  return square - sum * sum;
+}
+
 Maps maps_of(std::span<const std::span<const float>> sketches, std::size_t sketch_cells, bool halve,
              bool counts) {
   const std::size_t cells = halve ? sketch_cells / 2 : sketch_cells;
-  Maps maps{cells * cells * cells, std::vector<float>(sketches.size() * cells * cells * cells)};
+  Maps maps{cells * cells * cells, std::vector<float>(sketches.size() * cells * cells * cells),
+            std::vector<double>(sketches.size(), 1.0)};
 #pragma omp parallel for schedule(static)
   for (std::size_t u = 0; u < sketches.size(); ++u) {
     const std::vector<float> sums = halve ? halved(sketches[u], sketch_cells)
@@ -60,6 +78,12 @@ Maps maps_of(std::span<const std::span<const float>> sketches, std::size_t sketc
       square += x * x;
     }
     const double norm = square > 0 ? 1 / std::sqrt(square) : 0;
+    if (counts && square > 0) {
+      // What varies by less than random numbers began on a lattice, and has no such noise.
+      const double each = std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(sums.size());
+      const double noise = static_cast<double>(sums.size()) * variance_by_chance(each) / square;
+      if (noise < 1.05) maps.signals[u] = 1 - noise;
+    }
     std::ranges::transform(logs, &maps.values[u * maps.size],
                            [&](double x) { return static_cast<float>(x * norm); });
   }
@@ -128,7 +152,8 @@ std::vector<SharedPhases> pairs_beyond(const Maps& maps, std::size_t universes, 
 std::string PhaseFinding::text() const {
   const std::string compared =
       fmt::format("{} pairs of {} universes", universes * (universes - 1) / 2, universes);
-  if (!conclusive) return fmt::format("{}: too few modes to state whether any share their phases", compared);
+  if (!conclusive)
+    return fmt::format("{}: too few modes or particles to state whether any share their phases", compared);
   return fmt::format("{} by {}³ cells: {} share their phases", compared, cells, pairs.size());
 }
 
@@ -149,10 +174,10 @@ PhaseFinding find_shared_phases(std::span<const float> sketches, std::size_t uni
     const Maps maps = maps_of(chosen, cells, halve, counts);
     finding.cells = static_cast<int>(halve ? cells / 2 : cells);
     finding.deviation = deviation_by_chance(maps, finding.universes, static_cast<std::size_t>(finding.cells));
-    finding.conclusive = finding.deviation > 0 && finding.deviation <= kMostByChance;
-    if (!finding.conclusive) continue;
+    if (finding.deviation == 0 || finding.deviation > kMostByChance) continue;
     finding.pairs =
         pairs_beyond(maps, finding.universes, std::max(kLeastCorrelation, kDeviations * finding.deviation));
+    finding.conclusive = !finding.pairs.empty() || core::median(maps.signals) > kLeastCorrelation;
     for (SharedPhases& pair : finding.pairs)
       pair = {places[pair.first], places[pair.second], pair.correlation};
     break;

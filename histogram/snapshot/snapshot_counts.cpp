@@ -178,13 +178,22 @@ CountGrid count_particles(const core::Communicator& comm, const WeighedSnapshot&
                                                   : count<float>(comm, snapshot, cells, after_round);
 }
 
+GadgetSnapshot::Seen seen_of(const core::Communicator& comm, const GadgetSnapshot& snapshot) {
+  GadgetSnapshot::Seen seen = snapshot.seen();
+  seen.wrapped = comm.sum(seen.wrapped);
+  seen.at_zero = comm.sum(seen.at_zero);
+  for (double& low : seen.lowest) low = comm.min(low);
+  for (double& high : seen.highest) high = comm.max(high);
+  return seen;
+}
+
 CountingResult count_snapshot(const core::Communicator& comm, const core::OutputDirectory& output,
                               const std::string& path, const WeighedSnapshot& weighed,
                               const CountFileHeader& header,
                               const std::function<void(std::int64_t rounds)>& after_round) {
   const CountGrid grid = count_particles(comm, weighed, header.cells_per_side, after_round);
   comm.agree([&] { weighed.snapshot.watched().ensure_unchanged(); });
-  CountingResult result{{}, comm.sum(weighed.snapshot.wrapped()), filled_share(comm, grid)};
+  CountingResult result{{}, seen_of(comm, weighed.snapshot), filled_share(comm, grid)};
   std::filesystem::path part;
   comm.agree([&] { part = comm.is_root() ? output.part(path) : output.part_path(path); });
   write_counts(comm, part, header, grid);
@@ -202,12 +211,30 @@ std::vector<std::string> remarks_on(const WeighedSnapshot& weighed, const core::
   return remarks;
 }
 
-std::vector<std::string> remarks_on(const CountingResult& result) {
-  if (result.filled >= kLeastFilled) return {};
-  return {fmt::format(
-      "its particles fill only {:.0f} % of the box along an axis: they are in another unit than the box, "
-      "or of a part of it",
-      100 * result.filled)};
+std::vector<std::string> remarks_on(const CountingResult& result, const GadgetSnapshot& snapshot) {
+  constexpr std::uint64_t kFewAtZero = 10;
+  const GadgetSnapshot::Seen& seen = result.seen;
+  const auto particles = static_cast<double>(snapshot.particles());
+  std::size_t axis = 0;  // the one along which coordinates reach farthest
+  for (std::size_t a = 1; a < 3; ++a)
+    if (seen.highest[a] - seen.lowest[a] > seen.highest[axis] - seen.lowest[axis]) axis = a;
+  const double range = (seen.highest[axis] - seen.lowest[axis]) / snapshot.box_size();
+  std::vector<std::string> remarks;
+  if (result.filled < kLeastFilled)
+    remarks.push_back(fmt::format(
+        "its particles fill only {:.0f} % of the box along an axis: they are in another unit than the box, "
+        "or of a part of it",
+        100 * result.filled));
+  if (seen.at_zero > kFewAtZero && static_cast<double>(seen.at_zero) > 1e-3 * particles)
+    remarks.push_back(
+        fmt::format("{} of its {} particles are at (0, 0, 0) exactly, as those that were never written",
+                    seen.at_zero, snapshot.particles()));
+  if (range > 2 || (range > 1.1 && static_cast<double>(seen.wrapped) > particles / 3))
+    remarks.push_back(fmt::format(
+        "its coordinates, from {:.6g} to {:.6g}, reach over {:.3g} times its box of {:.6g}: they are in "
+        "another unit than the box, and --wrap hides it",
+        seen.lowest[axis], seen.highest[axis], range, snapshot.box_size()));
+  return remarks;
 }
 
 void warn_of(const core::Log& log, const std::vector<std::string>& remarks) {

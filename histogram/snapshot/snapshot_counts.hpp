@@ -67,9 +67,12 @@ CountGrid count_particles(const core::Communicator& comm, const WeighedSnapshot&
 /// What was seen while counting.
 struct CountingResult {
   std::vector<core::FileRecord> records;  ///< the counts', on the root rank; none on others
-  std::uint64_t wrapped = 0;              ///< particles of all ranks that were put into the box
+  GadgetSnapshot::Seen seen;              ///< by all ranks
   double filled = 1;                      ///< filled_share()
 };
+
+/// What the ranks have read of a snapshot. Collective.
+GadgetSnapshot::Seen seen_of(const core::Communicator& comm, const GadgetSnapshot& snapshot);
 
 /// The same on header.grid(), published as the file `path` of the output. Collective over comm. Throws as count_particles()
 /// and write_counts() do.
@@ -81,7 +84,7 @@ CountingResult count_snapshot(const core::Communicator& comm, const core::Output
 /// What is doubtful in a snapshot's headers and masses, sentences without a full stop.
 std::vector<std::string> remarks_on(const WeighedSnapshot& weighed, const core::Cosmology& cosmology);
 /// What is doubtful in its positions.
-std::vector<std::string> remarks_on(const CountingResult& result);
+std::vector<std::string> remarks_on(const CountingResult& result, const GadgetSnapshot& snapshot);
 
 /// Warns of what is doubtful, in sentences without a full stop: the first five, and how many more.
 void warn_of(const core::Log& log, const std::vector<std::string>& remarks);

@@ -290,7 +290,7 @@ void count_suite(const core::Communicator& comm, const core::Log& log, core::Out
             count_snapshot(self, output, missing[i]->path, weighed, missing[i]->header, [](std::int64_t) {});
         missing[i]->watched.ensure_unchanged();
         finished = std::move(result.records);
-        for (const std::string& remark : remarks_on(result))
+        for (const std::string& remark : remarks_on(result, weighed.snapshot))
           remarks.push_back(fmt::format("{}: {}", missing[i]->snapshot.string(), remark));
       },
       [&](std::size_t items) {

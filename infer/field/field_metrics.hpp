@@ -11,8 +11,9 @@ namespace cosmo::infer {
 
 /// A way to predict the field: the network, or a baseline.
 struct FieldMethod {
-  std::vector<Spectra> universes;  ///< those of each universe
-  double smoothing = 0;            ///< R of a standard reconstruction, in the unit of the box; 0 for others
+  std::string name;
+  double smoothing = 0;                 ///< R of a reconstruction, in the unit of the box; 0 for others
+  std::vector<Spectra> universes = {};  ///< those of each universe
 };
 
 /// r(k) and T(k) of all modes of all universes, in bins that have modes, with errors by bootstrap over universes.
@@ -21,23 +22,33 @@ struct FieldCurve {
   double smoothing = 0;
 };
 
+/// A method without a network.
+struct FieldBaseline {
+  std::string name;
+  FieldCurve curve;
+  std::vector<double> gain, gain_se;  ///< the network's r less its r, and the error over the same universes
+};
+
 struct FieldMetrics {
   std::string quantity;
   std::size_t universes = 0;
   std::vector<double> k;
-  FieldCurve network, counts, standard;
-  /// The network's r less the standard reconstruction's, and its error over the same universes.
-  std::vector<double> gain, gain_se;
+  FieldCurve network;
+  std::vector<FieldBaseline> baselines;  ///< one for each name
+
+  /// That with the largest mean r(k).
+  const FieldBaseline& best() const;
 };
 
-/// The figures of the network, of the counts themselves and of the best of several standard reconstructions, that with the
-/// largest mean r(k).
+/// The figures of the network, the first of the methods, and of the others; of those of one name, of that with the largest mean
+/// r(k).
 FieldMetrics field_metrics(const std::string& quantity, const std::vector<double>& k,
-                           const FieldMethod& network, const FieldMethod& counts,
-                           const std::vector<FieldMethod>& reconstructions);
+                           const std::vector<FieldMethod>& methods);
 
 /// "fields" of metrics.json.
 core::Json to_json(const FieldMetrics& metrics);
+/// "standard, R = 5"
+std::string title_of(const FieldBaseline& baseline);
 /// A table of r(k).
 std::string text_of(const FieldMetrics& metrics);
 /// What came out, in a sentence.

@@ -18,6 +18,8 @@ namespace {
 constexpr double kWidth = 480, kHeight = 330, kLeft = 66, kRight = 464, kTop = 20, kBottom = 250,
                  kLegend = 318;
 constexpr int kScaleOfSlices = 4;
+constexpr std::array kColours = {"#0072b2", "#444444", "#d55e00",
+                                 "#009e73"};  ///< the network's, and baselines'
 
 /// Values against k.
 struct Line {
@@ -62,6 +64,11 @@ std::string figure_of(const std::string& title, const std::string& quantity, dou
   return svg::image(kWidth, kHeight, title, content);
 }
 
+std::string with_error(const std::vector<double>& values, const std::vector<double>& errors, std::size_t i,
+                       const char* form) {
+  return fmt::format(fmt::runtime(form), values[i], errors[i]);
+}
+
 dataset::Slice difference(const dataset::Slice& a, const dataset::Slice& b) {
   dataset::Slice slice = a;
   for (std::size_t i = 0; i < slice.values.size(); ++i) slice.values[i] -= b.values[i];
@@ -79,11 +86,14 @@ html::Figure slice_figure(const std::string& name, const std::string& caption, c
 std::vector<html::Figure> field_figures(const FieldPage& page) {
   const FieldMetrics& m = page.metrics;
   const FieldSlices& slices = page.slices;
-  const std::vector<Line> r = {{"network", "#0072b2", m.network.r, m.network.r_se},
-                               {"standard reconstruction", "#d55e00", m.standard.r, m.standard.r_se},
-                               {"counts", "#444444", m.counts.r, m.counts.r_se}};
-  const std::vector<Line> t = {{"network", "#0072b2", m.network.t, m.network.t_se},
-                               {"standard reconstruction", "#d55e00", m.standard.t, m.standard.t_se}};
+  std::vector<Line> r = {{"network", kColours[0], m.network.r, m.network.r_se}},
+                    t = {{"network", kColours[0], m.network.t, m.network.t_se}};
+  for (std::size_t b = 0; b < m.baselines.size(); ++b) {
+    const auto& [name, curve, gain, gain_se] = m.baselines[b];
+    const char* colour = kColours[std::min(b + 1, kColours.size() - 1)];
+    r.push_back({name, colour, curve.r, curve.r_se});
+    if (curve.smoothing > 0) t.push_back({name, colour, curve.t, curve.t_se});  // those of counts mean nothing
+  }
   const dataset::ColourScale counts = dataset::colour_scale({slices.input}),
                              fields = dataset::colour_scale({slices.truth});
   return {
@@ -102,14 +112,19 @@ std::vector<html::Figure> field_figures(const FieldPage& page) {
 std::string field_html(const FieldPage& page, const std::vector<html::Figure>& figures) {
   const FieldMetrics& m = page.metrics;
   std::vector<html::Row> rows;
-  for (std::size_t i = 0; i < m.k.size(); ++i)
-    rows.push_back(
-        {fmt::format("{:.2f}", m.k[i]),
-         {fmt::format("{:.4f} ± {:.4f}", m.network.r[i], m.network.r_se[i]),
-          fmt::format("{:.4f} ± {:.4f}", m.standard.r[i], m.standard.r_se[i]),
-          fmt::format("{:.4f}", m.counts.r[i]), fmt::format("{:+.4f} ± {:.4f}", m.gain[i], m.gain_se[i]),
-          fmt::format("{:.3f}", m.network.t[i])}});
-
+  for (std::size_t i = 0; i < m.k.size(); ++i) {
+    html::Row row{fmt::format("{:.2f}", m.k[i]),
+                  {with_error(m.network.r, m.network.r_se, i, "{:.4f} ± {:.4f}")}};
+    for (const FieldBaseline& baseline : m.baselines)
+      row.cells.push_back(with_error(baseline.curve.r, baseline.curve.r_se, i, "{:.4f} ± {:.4f}"));
+    row.cells.push_back(with_error(m.best().gain, m.best().gain_se, i, "{:+.4f} ± {:.4f}"));
+    row.cells.push_back(fmt::format("{:.3f}", m.network.t[i]));
+    rows.push_back(row);
+  }
+  std::vector<std::string> columns = {"network r"};
+  for (const FieldBaseline& baseline : m.baselines) columns.push_back(title_of(baseline));
+  columns.push_back("network less " + m.best().name);
+  columns.emplace_back("network T");
   std::string content = fmt::format("<h1>{}: predicted fields</h1>\n", html::escaped(m.quantity)) +
                         html::paragraph(html::escaped(outcome_of(m)));
   if (!page.alarm.empty()) content += html::alarm(page.alarm);
@@ -120,10 +135,7 @@ std::string field_html(const FieldPage& page, const std::vector<html::Figure>& f
                     fmt::format("All modes of {} universes in bins of {} in k. Bars: standard errors "
                                 "over universes.",
                                 m.universes, FieldSpectra::kBin)) +
-          html::table(wavenumber_in(page.unit),
-                      {"network r", fmt::format("standard, R = {:g}", m.standard.smoothing), "counts",
-                       "network less standard", "network T"},
-                      rows));
+          html::table(wavenumber_in(page.unit), columns, rows));
   content +=
       html::section("slices", "One universe",
                     html::gallery({figures.begin() + 2, figures.end()},

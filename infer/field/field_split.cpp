@@ -10,6 +10,7 @@
 #include "core/finite.hpp"
 #include "core/parallel/gather_values.hpp"
 #include "dataset/make/shard_publisher.hpp"
+#include "dataset/voxels/iterative_reconstruction.hpp"
 #include "dataset/voxels/reconstruction.hpp"
 #include "infer/field/field_output.hpp"
 #include "infer/field/field_predictor.hpp"
@@ -18,9 +19,17 @@ namespace cosmo::infer {
 
 namespace {
 
-/// Smoothing of the standard reconstructions to compare with, in the unit of the box.
-constexpr std::array<double, 7> kSmoothings = {4, 5, 6, 7, 8, 9, 10};
-constexpr std::size_t kMethods = 2 + kSmoothings.size();  // the network, the counts, the reconstructions
+/// R of the reconstructions to compare with, in the unit of the box.
+constexpr std::array<double, 7> kStandard = {4, 5, 6, 7, 8, 9, 10};
+constexpr std::array<double, 4> kIterative = {3, 4, 5, 6};
+
+/// The network and the baselines, without their sums.
+std::vector<FieldMethod> all_methods() {
+  std::vector<FieldMethod> methods = {{"network"}, {"counts"}};
+  for (const double smoothing : kStandard) methods.push_back({"standard", smoothing});
+  for (const double smoothing : kIterative) methods.push_back({"iterative", smoothing});
+  return methods;
+}
 
 /// A bin's sums of one universe by one method.
 struct FoundSums {
@@ -35,7 +44,8 @@ class FieldWork {
       : reader_(reader),
         predictor_(job.models, job.directories, reader.spec().side()),
         spectra_(reader.spec().side(), reader.spec().box_size.value),
-        reconstruction_(kSmoothings.front(), reader.spec().side()),
+        standard_(kStandard.front(), reader.spec().side()),
+        iterative_(kIterative.front(), reader.spec().side()),
         counts_(reader.spec().input.voxels()),
         excess_(reader.spec().target->voxels()),
         truth_(reader.spec().target->voxels()) {}
@@ -57,18 +67,24 @@ class FieldWork {
   /// The sums of all methods for the sample that was predicted.
   void measure(std::uint32_t sample, std::span<const float> field, std::vector<FoundSums>& found) {
     spectra_.set_truth(truth_);
-    const auto add = [&](std::uint32_t method, std::span<const float> prediction) {
+    std::uint32_t method = 0;
+    const auto add = [&](std::span<const float> prediction) {
       const Spectra sums = spectra_.of(prediction);
       for (std::uint32_t bin = 0; bin < sums.size(); ++bin) found.push_back({sample, method, bin, sums[bin]});
+      ++method;
     };
-    add(0, field);
+    const auto reconstruct = [&](auto& reconstruction, std::span<const double> smoothings) {
+      for (const double smoothing : smoothings) {
+        reconstruction.set_smoothing(smoothing / reader_.spec().voxel_size().value);
+        add(reconstruction.apply(std::span<const std::uint16_t>(counts_).first(excess_.size())));
+      }
+    };
+    add(field);
     std::ranges::copy(std::span(counts_).first(excess_.size()),
                       excess_.begin());  // its mean has no part in any mode
-    add(1, excess_);
-    for (std::uint32_t r = 0; r < kSmoothings.size(); ++r) {
-      reconstruction_.set_smoothing(kSmoothings[r] / reader_.spec().voxel_size().value);
-      add(2 + r, reconstruction_.apply(std::span<const std::uint16_t>(counts_).first(excess_.size())));
-    }
+    add(excess_);
+    reconstruct(standard_, kStandard);
+    reconstruct(iterative_, kIterative);
   }
 
   FieldSlices slices(std::uint32_t sample, std::span<const float> field) const {
@@ -84,7 +100,8 @@ class FieldWork {
   dataset::SplitReader& reader_;
   FieldPredictor predictor_;
   FieldSpectra spectra_;
-  dataset::Reconstruction reconstruction_;
+  dataset::Reconstruction standard_;
+  dataset::IterativeReconstruction iterative_;
   std::vector<std::uint16_t> counts_;
   std::vector<float> excess_, truth_;
 };
@@ -92,8 +109,8 @@ class FieldWork {
 /// The methods with the sums of all universes, in the order of samples.
 std::vector<FieldMethod> methods_of(const std::vector<FoundSums>& found, std::size_t universes,
                                     std::size_t bins) {
-  std::vector<FieldMethod> methods(kMethods, {std::vector<Spectra>(universes, Spectra(bins))});
-  for (std::size_t r = 0; r < kSmoothings.size(); ++r) methods[2 + r].smoothing = kSmoothings[r];
+  std::vector<FieldMethod> methods = all_methods();
+  for (FieldMethod& method : methods) method.universes.assign(universes, Spectra(bins));
   for (const FoundSums& sums : found) methods[sums.method].universes[sums.universe][sums.bin] = sums.sums;
   return methods;
 }
@@ -114,7 +131,8 @@ FieldSlices to_slices(const core::Json& json) {
 std::size_t field_memory(const FieldJob& job, int side) {
   const std::size_t voxels = dataset::Box(side).voxels();
   return FieldPredictor::memory_bytes(job.models, side) + FieldSpectra::memory_bytes(side) +
-         dataset::Reconstruction::memory_bytes(voxels) + 4 * voxels * sizeof(float);
+         dataset::Reconstruction::memory_bytes(voxels) +
+         dataset::IterativeReconstruction::memory_bytes(voxels) + 4 * voxels * sizeof(float);
 }
 
 std::string field_path(std::uint32_t simulation) {
@@ -146,9 +164,8 @@ MeasuredFields predict_fields(const core::Communicator& comm, const core::Log& l
         work->measure(sample, field, found);
       });
   found = core::gather_values(comm, found);
-  const std::vector<FieldMethod> methods = methods_of(found, reader.size(), work->bins().size());
-  return {field_metrics(model.target->quantity, work->bins(), methods[0], methods[1],
-                        {methods.begin() + 2, methods.end()}),
+  return {field_metrics(model.target->quantity, work->bins(),
+                        methods_of(found, reader.size(), work->bins().size())),
           to_slices(core::Json::parse(comm.broadcast(to_json(slices).dump())))};
 }
 

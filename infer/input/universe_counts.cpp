@@ -202,8 +202,15 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const n
   const histogram::GadgetSnapshot& snapshot = weighed.snapshot;
   log.info("counting {} particles on {}³ voxels", snapshot.particles(), universe.cells);
   core::Cosmology cosmology;
-  for (const auto& [name, value] : snapshot.parameters())
-    cosmology.*core::find_cosmology_parameter(name)->member = value;
+  for (const auto& [name, value] : snapshot.parameters()) {
+    const core::CosmologyParameter& row = *core::find_cosmology_parameter(name);
+    core::ensure(
+        value >= row.low && value <= row.high, core::Fault::format,
+        "{0} has {1} = {2}, which is not between {3} and {4}: correct it, or count it with cosmo-prep histogram "
+        "--override {1}=X.",
+        universe.path, name, value, row.low, row.high);
+    cosmology.*row.member = value;
+  }
   histogram::warn_of(log, universe.path, histogram::remarks_on(weighed, cosmology));
   std::optional<core::Progress> progress;
   histogram::CountGrid grid = histogram::count_particles(core::Communicator::self(), weighed, universe.cells,
@@ -214,8 +221,8 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const n
                                                          });
   histogram::warn_of(
       log, universe.path,
-      histogram::remarks_on(
-          {{}, snapshot.wrapped(), histogram::filled_share(core::Communicator::self(), grid)}));
+      histogram::remarks_on({{}, snapshot.seen(), histogram::filled_share(core::Communicator::self(), grid)},
+                            snapshot));
   std::vector<UniverseCounts::Channel> channels;
   channels.emplace_back(std::move(grid).take());
   return channels;

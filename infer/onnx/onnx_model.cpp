@@ -168,7 +168,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
       {"epoch", fmt::format("{}", model.best().epoch)}};
   if (model.target) {
     facts.emplace_back("target", model.target->quantity);
-    facts.emplace_back(core::key_of("reconstruct", model.input.voxel_size.unit),
+    facts.emplace_back(core::key_of("reconstruction", model.input.voxel_size.unit),
                        fmt::format("{}", normalisation.reconstruct));
   }
   if (has_graph_posterior(model))
@@ -220,7 +220,8 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
   if (model.target) {
     append_field(graph, *model.target, outputs);
     graph.output("field", {model.outputs(), size, size, size});
-    return graph.model(spec.name, fmt::format("the field {} from particle counts in voxels", model.target->quantity),
+    return graph.model(spec.name,
+                       fmt::format("the field {} from particle counts in voxels", model.target->quantity),
                        core::version(), facts_of(model));
   }
   std::string regression;

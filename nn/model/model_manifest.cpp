@@ -52,7 +52,7 @@ Json normalisation_json(const InputNormalisation& normalisation, core::LengthUni
                  {"mean_count", normalisation.mean_count}};
   if (normalisation.smooth > 0) core::write_length(record, "smooth", {normalisation.smooth, unit});
   if (normalisation.reconstruct > 0)
-    core::write_length(record, "reconstruct", {normalisation.reconstruct, unit});
+    core::write_length(record, "reconstruction", {normalisation.reconstruct, unit});
   return record;
 }
 
@@ -229,12 +229,13 @@ void read_details(const Json& json, ModelManifest& model) {
                  core::read_length(normalisation, "voxel"),
                  input.value(core::kLineOfSightKey, "")};
   model.parameters = json.at("parameters");
-  model.normalisation = {normalisation.at("voxels"),
-                         numbers_in(normalisation.at("offset")),
-                         numbers_in(normalisation.at("scale")),
-                         normalisation.at("mean_count"),
-                         normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0),
-                         normalisation.value(core::key_of("reconstruct", model.input.voxel_size.unit), 0.0)};
+  model.normalisation = {
+      normalisation.at("voxels"),
+      numbers_in(normalisation.at("offset")),
+      numbers_in(normalisation.at("scale")),
+      normalisation.at("mean_count"),
+      normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0),
+      normalisation.value(core::key_of("reconstruction", model.input.voxel_size.unit), 0.0)};
   if (json.contains("target")) {
     const Json& target = json["target"];
     model.target = {target.at("quantity"), target.at("redshifts"), target.at("offset"), target.at("scale")};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Initial conditions from the particles of today: simulates universes with the density that they began with, trains a U-Net to
-# predict it from counts and their standard reconstruction, and measures r(k) and T(k) on universes that it has never seen.
+# predict it from counts and their reconstruction, and measures r(k) and T(k) on universes that it has never seen.
 # Four minutes on two cores; with the settings in full/, voxels of 4 Mpc/h, two hours.
 # Usage: run.sh OUT [SETTINGS]   (the tools are those on PATH; SETTINGS is a directory with other sizes)
 set -euo pipefail

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <optional>
 #include <regex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,24 +59,46 @@ std::vector<std::string> column_names(std::string_view title) {
   return names;
 }
 
+/// The comment without markup, and without quantities that are not the unit of a column: "h Mpc^-1" of
+/// "$h\,\mathrm{Mpc}^{-1}$", and nothing of "67.4 km/s/Mpc" or "k_pivot = 0.05 1/Mpc".
+std::string plain_text(const TextLine& comment) {
+  constexpr std::array<std::pair<const char*, const char*>, 10> kRewritten = {{
+      {R"(\\(mathrm|rm|text|mathit)\b)", " "},
+      {R"(\\[,;:! ])", " "},
+      {R"([$\\{}])", ""},
+      {"⁻", "-"},
+      {"¹", "1"},
+      {"³", "3"},
+      {R"(\blittleh)", "h"},
+      {R"(\bcMpc)", "Mpc"},
+      {R"(km\s*[/*]?\s*s(\^?-1)?\s*[/*]?\s*Mpc(\^?-1)?)", ""},
+      {R"(=\s*[-+.\d]+(e[-+]?\d+)?\s*[/*]?\s*(1\s*/\s*)?(h\s*[/*]?\s*)?Mpc\S*)", ""},
+  }};
+  std::string text(comment.text.substr(0, 1000));  // std::regex recurses
+  for (const auto& [from, to] : kRewritten) text = std::regex_replace(text, std::regex(from), to);
+  return text;
+}
+
 /// Throws Error{format} if the comment mentions Mpc without h.
 void check_units(const TextFile& file, const TextLine& comment) {
   const std::regex with_h(
-      R"(\bh(\^\{?-?[13]\}?|-?[13])?\s*[/*]?\s*Mpc|Mpc(\^\{?-?[13]\}?|\*\*-?[13]|-?[13])?\s*[/*]?\s*h(\b|[-\d]))");
-  const std::string beginning(comment.text.substr(0, 1000));  // std::regex recurses
+      R"(\bh(\^?-?[13])?\s*[/*.]?\s*Mpc|Mpc(\^?-?[13]|\*\*-?[13])?\s*[/*.]?\s*h(\b|[-\d]))");
   ensure(
-      std::regex_replace(beginning, with_h, "").find("Mpc") == std::string::npos, Fault::format,
+      std::regex_replace(plain_text(comment), with_h, "").find("Mpc") == std::string::npos, Fault::format,
       "{} gives k in 1/Mpc or P in Mpc^3: give --transfer-units 1/Mpc, or a table with k in h/Mpc and P in (Mpc/h)^3.",
       file.place(comment));
 }
 
-/// Throws Error{format} if the comment states a redshift other than 0, as in "at redshift z=1.00000".
+/// Throws Error{format} if the comment states a redshift other than 0, as in "at redshift z=1.00000", but not that of an epoch.
 void check_redshift(const TextFile& file, const TextLine& comment) {
+  const std::regex epoch(R"(re-?ioni|recombination|decoupling|drag|equality|last scattering)",
+                         std::regex::icase);
   // In "1:z 2:P" the number before a colon counts columns.
   const std::regex statement(
       R"(\b(?:redshift|z)\b(?:\s*[=:]\s*|\s+(?!\d+:))([-+]?(\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))",
       std::regex::icase);
   const std::string beginning(comment.text.substr(0, 1000));  // std::regex recurses
+  if (std::regex_search(beginning, epoch)) return;
   for (std::sregex_iterator found(beginning.begin(), beginning.end(), statement), end; found != end;
        ++found) {
     ensure(found->str(2).find_first_of("123456789") == std::string::npos, Fault::format,
@@ -95,24 +118,31 @@ std::optional<TableColumn> named_column(const std::vector<std::string>& names) {
   return std::nullopt;
 }
 
-/// The cells of a row, between blanks, semicolons or commas.
+/// The cells of a row, between blanks, semicolons or commas, without quotes around them or brackets around the row.
 std::vector<std::string_view> cells_in(std::string_view line) {
+  while (!line.empty() && (line.front() == '[' || line.front() == ' ')) line.remove_prefix(1);
+  while (!line.empty() && (line.back() == ']' || line.back() == ' ')) line.remove_suffix(1);
   const std::size_t separator = line.find_first_of(",;");
-  return separator == std::string_view::npos ? core::words_of(line) : core::cells_of(line, line[separator]);
+  auto cells =
+      separator == std::string_view::npos ? core::words_of(line) : core::cells_of(line, line[separator]);
+  if (cells.empty()) cells.push_back(line);
+  for (std::string_view& cell : cells)
+    if (cell.size() > 1 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
+  return cells;
 }
 
 /// Decides what the file is from its comments and the number of columns in its first row.
 TableColumn find_column(const TextFile& file, const std::vector<TextLine>& comments, std::size_t columns,
-                        bool plain) {
+                        bool stated) {
   for (const TextLine& comment : comments) check_redshift(file, comment);
   if (columns == 2) {
     for (const TextLine& comment : comments)
-      if (!plain) check_units(file, comment);
+      if (!stated) check_units(file, comment);
     return {Kind::power, 1, false, "P(k)"};
   }
   if (!comments.empty()) {
     // Other lines of CLASS's comment mention 1/Mpc without referring to the columns.
-    if (!plain) check_units(file, comments.back());
+    if (!stated) check_units(file, comments.back());
     const auto names = column_names(comments.back().text);
     const auto column = named_column(names);
     ensure(column && names.size() == columns, Fault::format,
@@ -132,11 +162,11 @@ struct Rows {
 };
 
 void append_row(const TextFile& file, const TextLine& line, const TableColumn& column, std::size_t columns,
-                std::optional<double> plain_h, Rows& rows, double& sign) {
+                std::optional<double> stated_h, Rows& rows, double& sign) {
   const auto cells = cells_in(line.text);
   ensure(cells.size() == columns, Fault::format, "{} has {} columns and the first row {}: correct the file.",
          file.place(line), cells.size(), columns);
-  const double h = plain_h.value_or(1), k = file.number(line, cells[0]) / h;
+  const double h = stated_h.value_or(1), k = file.number(line, cells[0]) / h;
   ensure(k > 0 && (rows.ln_k.empty() || std::log(k) > rows.ln_k.back()), Fault::format,
          "{} has k = {}: k must be positive, not its logarithm, and increase from row to row.",
          file.place(line), k);
@@ -183,7 +213,7 @@ std::function<double(double)> interpolated(Rows rows) {
 
 }  // namespace
 
-SpectrumTable read_spectrum_table(const std::filesystem::path& path, std::optional<double> plain_h) {
+SpectrumTable read_spectrum_table(const std::filesystem::path& path, std::optional<double> stated_h) {
   const TextFile file(path);
   std::vector<TextLine> comments;
   std::optional<TableColumn> column;
@@ -197,9 +227,9 @@ SpectrumTable read_spectrum_table(const std::filesystem::path& path, std::option
     }
     if (!column) {
       columns = cells_in(line.text).size();
-      column = find_column(file, comments, columns, plain_h.has_value());
+      column = find_column(file, comments, columns, stated_h.has_value());
     }
-    append_row(file, line, *column, columns, plain_h, rows, sign);
+    append_row(file, line, *column, columns, stated_h, rows, sign);
     ensure(rows.ln_k.size() <= kMostRows, Fault::format, "{} is a row too many: give a table of {} at most.",
            file.place(line), kMostRows);
   }

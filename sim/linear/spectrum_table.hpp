@@ -34,9 +34,9 @@ struct SpectrumTable {
 /// T may have either sign, the same in all rows. Throws Error{io} if the file cannot be read, otherwise
 /// Error{format} naming file and line for: other columns, a header in Mpc without h, values that are not
 /// finite or not positive, k not increasing, fewer than 20 or more than 100,000 rows, or a P(k) whose sigma8
-/// is outside sigma8's limits. Numbers may be written as Fortran does, and separated by commas. With `plain_h` they are stated
-/// to be in 1/Mpc and Mpc³, for this h, whatever the header has.
-SpectrumTable read_spectrum_table(const std::filesystem::path& path, std::optional<double> plain_h = {});
+/// is outside sigma8's limits. Numbers may be written as Fortran does, in quotes, and separated by commas. With `stated_h`, k is
+/// in units of this h in h/Mpc, whatever the header has: h for 1/Mpc and Mpc³, and 1 for h/Mpc.
+SpectrumTable read_spectrum_table(const std::filesystem::path& path, std::optional<double> stated_h = {});
 
 /// T(k) up to a factor; for a table of P(k), sqrt(P/k^ns).
 TransferFunction transfer_function(const SpectrumTable& table, double n_s);

@@ -28,17 +28,17 @@ void ensure_fixed(const Universes& universes, const SpectrumTable& table) {
 }
 
 /// The table in the file of --transfer; nothing if that names a formula.
-std::optional<SpectrumTable> read_spectrum(const std::string& transfer, const std::optional<double>& plain_h,
+std::optional<SpectrumTable> read_spectrum(const std::string& transfer, const std::optional<double>& stated_h,
                                            const Universes& universes) {
   if (core::find_row(kTransferFunctions, transfer) != nullptr) {
-    ensure(!plain_h, Fault::config, "--transfer-units is for a table, and --transfer is {}: leave it out.",
+    ensure(!stated_h, Fault::config, "--transfer-units is for a table, and --transfer is {}: leave it out.",
            transfer);
     return std::nullopt;
   }
   ensure(std::filesystem::exists(transfer), Fault::io,
          "--transfer {} is not {}, and not a file: correct the name.", transfer,
          core::alternatives(core::names_in(kTransferFunctions)));
-  SpectrumTable table = read_spectrum_table(transfer, plain_h);
+  SpectrumTable table = read_spectrum_table(transfer, stated_h);
   ensure_fixed(universes, table);
   return table;
 }
@@ -63,7 +63,7 @@ core::Json transfer_record(const Start& start) {
   if (!start.table) return start.transfer;
   const bool power = start.table->kind == SpectrumTable::Kind::power;
   core::Json record = {{"table", power ? "power" : "transfer"}, {"sha256", start.table->sha256}};
-  if (start.plain_h) record["h_of_units"] = *start.plain_h;
+  if (start.stated_h && *start.stated_h != 1) record["h_of_units"] = *start.stated_h;
   return record;
 }
 
@@ -95,8 +95,9 @@ void Start::declare(core::Options& options) {
 Start Start::read(const core::Options& options, const Universes& universes, const Box& box) {
   Start start;
   start.transfer = options.text("transfer");
-  if (options.choice("transfer-units") == "1/Mpc") start.plain_h = universes.base.h;
-  start.table = read_spectrum(start.transfer, start.plain_h, universes);
+  if (options.chosen("transfer-units"))
+    start.stated_h = options.choice("transfer-units") == "1/Mpc" ? universes.base.h : 1;
+  start.table = read_spectrum(start.transfer, start.stated_h, universes);
   start.noise = read_white_noise(options, universes, box);
   start.lpt_order = static_cast<int>(options.integer("lpt-order", 2, 3));
   start.f_nl = options.number("f-nl");

@@ -23,7 +23,8 @@ namespace cosmo::sim {
 struct Start {
   std::string transfer = "eisenstein-hu";   ///< --transfer
   std::optional<SpectrumTable> table = {};  ///< --transfer FILE: instead of `transfer`
-  std::optional<double> plain_h = {};  ///< with --transfer-units 1/Mpc: h, by which the table was converted
+  std::optional<double> stated_h =
+      {};  ///< with --transfer-units: h of 1/Mpc, by which the table was converted, or 1
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
   std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed

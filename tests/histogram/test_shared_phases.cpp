@@ -2,6 +2,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "core/random.hpp"
@@ -89,6 +92,24 @@ TEST_CASE("nothing is concluded from cubes that a few modes make up, or of unifo
   CHECK(found.text().find("too few modes") != std::string::npos);
   const std::vector<float> uniform(kSide * kSide * kSide, 8.0f);
   CHECK(compare(std::vector<std::vector<float>>{uniform, uniform}, true).pairs.empty());
+}
+
+TEST_CASE("nothing is concluded from so few particles that their noise is most of the variance") {
+  for (const auto& [mean, conclusive] : {std::pair(0.2, false), {20.0, true}}) {
+    std::vector<std::vector<float>> cubes;
+    for (std::uint64_t u = 0; u < 20; ++u) {
+      std::mt19937_64 random(u);
+      std::vector<float> values = cube(1, u, 1);
+      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+      for (float& value : values)
+        value = static_cast<float>(
+            std::poisson_distribution<int>(mean * value * static_cast<double>(values.size()) / sum)(random));
+      cubes.push_back(values);
+    }
+    const PhaseFinding found = compare(cubes, true);
+    CHECK(found.conclusive == conclusive);
+    CHECK(found.pairs.size() == (conclusive ? 190u : 0u));
+  }
 }
 
 TEST_CASE("a field's phases are found, whatever its unit and sign") {

@@ -99,7 +99,21 @@ TEST_CASE("the files of CLASS and CAMB are recognised") {
       "# Matter power spectrum P(k) at redshift z=0\n# for k=1e-4 to 20 h/Mpc,\n"
       "# number of wavenumbers equal to 1000\n#    1:k (h/Mpc)              2:P (Mpc/h)^3\n",
       power_row, "P(k)");
-  check("#   k/h    P\n", power_row, "P(k)");
+  for (const char* header :
+       {"#   k/h    P\n", "# H0 = 67.4 km/s/Mpc, Om = 0.31\n# k [h/Mpc] P [(Mpc/h)^3]\n",
+        "# A_s = 2.1e-9 at k_pivot = 0.05 1/Mpc\n# k(h/Mpc) Pk((Mpc/h)^3)\n",
+        "# k [h.Mpc^-1]  P [h^-3.Mpc^3]\n",
+        "# $k$ [$h\\,\\mathrm{Mpc}^{-1}$]  $P(k)$ [$h^{-3}\\,\\mathrm{Mpc}^3$]\n",
+        "# k [$h$/Mpc] P [(Mpc/$h$)$^3$]\n", "# k [h/cMpc] P [(cMpc/h)^3]\n", "# k [h Mpc⁻¹] P [h⁻³ Mpc³]\n",
+        "# k [littleh / Mpc] P [Mpc3 / littleh3]\n", "# reionisation at z = 7.67\n# k/h P\n"}) {
+    CAPTURE(header);
+    check(header, power_row, "P(k)");
+  }
+  check(
+      "\"k\",\"P\"\n", [](double k) { return fmt::format("\"{:.9e}\",\"{:.9e}\"", k, fiducial()(k)); },
+      "P(k)");
+  check(
+      "", [](double k) { return fmt::format(" [{:.9e} {:.9e}]", k, fiducial()(k)); }, "P(k)");
   check(
       "k;P\n", [](double k) { return fmt::format("{:.9e};{:.9e}", k, fiducial()(k)); }, "P(k)");
   check(

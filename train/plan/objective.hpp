@@ -39,9 +39,10 @@ struct Objective {
         {"initial"});
     options.add(
         "reconstruct R|off", "off",
-        "give the network the standard reconstruction of the initial density from the counts as a second channel; "
-        "displacements are of the density smoothed by a Gaussian of standard deviation R, in the unit of the voxels, 4 to 10 "
-        "Mpc/h; for --target, in whole periodic boxes");
+        "give the network a reconstruction of the initial density from the counts as a second channel: mass is moved "
+        "back twice, as the density smoothed by a Gaussian of standard deviation 2R, then R, moves it in linear "
+        "theory; R in the unit of the voxels, best about one voxel, at most a quarter of the box; for --target, in whole "
+        "periodic boxes");
     options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
                 dataset::voxel_transform_names());
     options.add(
@@ -105,7 +106,7 @@ struct Objective {
     output.identify(config);
     if (!target.empty()) config["target"] = target;
     config["voxels"] = voxels;
-    if (reconstruct > 0) config["reconstruct"] = reconstruct;
+    if (reconstruct > 0) config["reconstruction"] = reconstruct;
     if (smooth > 0) config["smooth"] = smooth;
     if (by_channel) config["voxels_by_channel"] = true;
     config["augment"] = augment;

@@ -168,11 +168,19 @@ class Particles(OthersFiles):
         source = gadget(self.root / "far.hdf5", {1: {"Coordinates": far}})
         self.refused(FORMAT, [source, "row 0", "outside its box", "--wrap"], source)
         self.counted(source, counts_of(np.mod(far.astype("f8"), BOX)), "--wrap")
+        for i, (factor, warns) in enumerate(((1, []), (1 / H, [["another unit than the box", "--wrap hides it"]]), (1000, [["another unit"]]))):
+            some = (positions - np.float32(BOX / 2)) * np.float32(factor)
+            source = gadget(self.root / f"centred-{i}.hdf5", {1: {"Coordinates": some}})
+            self.counted(source, counts_of(some.astype("f8") % BOX), "--wrap", warns=warns, ranks=1 + i % 2)
 
     def test_positions_in_another_unit_than_the_box(self):
         small = gadget(self.root / "small.hdf5", {1: {"Coordinates": moved_lattice() / np.float32(BOX)}})
         done, _, _ = self.histogram(small)
         self.assertIn("fill only 12 % of the box", done.stderr)
+        unwritten = moved_lattice()
+        unwritten[::2] = 0
+        self.counted(gadget(self.root / "unwritten.hdf5", {1: {"Coordinates": unwritten}}), counts_of(unwritten),
+                     warns=[[f"{N // 2} of its {N} particles are at (0, 0, 0)"]])
         large = gadget(self.root / "large.hdf5", {1: {"Coordinates": 1000 * moved_lattice()}})
         self.refused(FORMAT, [large, "outside its box", "another unit"], large)
         few = gadget(self.root / "few.hdf5", {1: {"Coordinates": np.full((100, 3), 32, "f4")}})
@@ -197,7 +205,7 @@ class Particles(OthersFiles):
         for weights in ([], ["--weights", "mass"]):
             self.counted(equal, counts_of(positions), *weights)
         bad = gadget(self.root / "bad.hdf5", {1: {"Coordinates": positions, "Masses": np.where(np.arange(N) == 7, np.nan, 1.0)}})
-        self.refused(FORMAT, [bad, "masses of type 1"], bad)
+        self.refused(FORMAT, [bad, "in row", "of type 1"], bad)
 
     def test_other_types_are_named_or_added(self):
         dark, gas = moved_lattice(), moved_lattice(2)
@@ -232,7 +240,14 @@ class Binary(OthersFiles):
             self.assertEqual(manifest["parameters"]["omega_m"], OMEGA_M)
             self.assertEqual(manifest["parameters"]["h"], H)
         self.refused(CONFIG, [source, "--length-unit"], source)
-        self.counted(binary(self.root / "cut.0", {1: positions}, until="positions"), counts_of(positions), "--length-unit", "Mpc/h")
+        cut = binary(self.root / "cut.0", {1: positions}, until="positions")
+        self.counted(cut, counts_of(positions), "--length-unit", "Mpc/h")
+        done, _, _ = self.histogram(cut, "--length-unit", "Mpc/h")
+        self.assertIn("masses of all particles are not stated", done.stderr)
+        curved = bytearray(cut.read_bytes())
+        struct.pack_into("<d", curved, 4 + 144, 0.9)
+        (self.root / "curved.0").write_bytes(curved)
+        self.counted(self.root / "curved.0", counts_of(positions), "--length-unit", "Mpc/h", warns=[["flat universe is recorded"]])
 
     def test_several_files_types_and_masses(self):
         dark, gas = moved_lattice(), moved_lattice(2)
@@ -318,6 +333,11 @@ class Siblings(OthersFiles):
             self.counted(gadget(self.root / f"odd-{i}.hdf5", {1: {"Coordinates": positions}}, header), counts_of(positions), warns=[parts])
         twice = gadget(self.root / "twice.hdf5", {1: {"Coordinates": positions, "Masses": np.full(N, 9.0)}}, {"MassTable": [0, MASS, 0, 0, 0, 0]})
         self.counted(twice, counts_of(positions), warns=[["MassTable, which is used"]])
+        later = gadget(self.root / "later.hdf5", {1: {"Coordinates": positions, "Masses": np.where(np.arange(N) < N - 5, MASS, 9.0)}},
+                       {"MassTable": [0, MASS, 0, 0, 0, 0]})
+        self.counted(later, counts_of(positions), warns=[["MassTable, which is used"]])
+        broken = gadget(self.root / "broken.hdf5", {1: {"Coordinates": positions, "Masses": np.where(np.arange(N) == 7, np.nan, MASS)}})
+        self.refused(FORMAT, ["a mass of nan in row 7"], broken)
 
     def test_numbers_of_files_may_have_leading_zeros(self):
         positions = moved_lattice()

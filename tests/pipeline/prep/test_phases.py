@@ -112,6 +112,7 @@ class Phases(DirectoryTest):
         self.assertEqual(done.returncode, CONFIG, done.stderr)
         for part in ("simulations 1 (train) and 8 (validation)", "column split"):
             self.assertIn(part, error_line(done, "cosmo-prep"))
+        self.assertEqual([path.name for path in (self.root / "across").iterdir()], [".lock"])  # what cannot be finished is removed
         together = list(splits)
         together[8], together[7] = "train", "validation"
         done = run(*table("within.csv", together))

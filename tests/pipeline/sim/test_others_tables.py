@@ -55,6 +55,9 @@ class Spectra(DirectoryTest):
         headed = "# k [1/Mpc]  P [Mpc^3]\n" + in_mpc
         found, _ = self.generate(headed, "--transfer-units", "1/Mpc")
         np.testing.assert_allclose(found, right, rtol=1e-5)
+        for comment in ("# k [1/Mpc]  P [Mpc^3]\n", "# H0 = 67.4 km/s/Mpc\n"):  # what is stated is believed
+            found, _ = self.generate(comment + self.rows(), "--transfer-units", "h/Mpc")
+            np.testing.assert_allclose(found, right, rtol=1e-5)
         (self.root / "headed.dat").write_text(headed)
         done = run(*GENERATE, "--transfer", self.root / "headed.dat", "--output", self.root / "no")
         self.assertEqual(done.returncode, 5)
@@ -99,6 +102,8 @@ class Tables(DirectoryTest):
         self.assertEqual(len(seeded), 2)
         indexed = self.universes(",omega_m,sigma8\n0,0.3,0.8\n1,0.25,0.9\n")  # as pandas writes it
         self.assertEqual([universe["omega_m"] for universe in indexed], [0.3, 0.25])
+        named = self.universes("#Name Omega_m sigma_8\nLH_0 0.3 0.8\nLH_1 0.25 0.9\n")  # as CAMELS does
+        self.assertEqual([universe["sigma8"] for universe in named], [0.8, 0.9])
 
     def test_tables_without_names_or_with_others_are_refused(self):
         for text, part in (("0.3 0.8\n0.25 0.9\n", "begin the table with a line of 2 names"), ("omega_m,S8\n0.3,0.8\n", "S8"), ("omega_m,Om\n0.3,0.3\n", "twice"),
