@@ -12,6 +12,7 @@
 #include "dataset/shard/shard_format.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/field_file.hpp"
 #include "histogram/particles/binary_particles.hpp"
 #include "histogram/snapshot/filled_share.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
@@ -257,6 +258,8 @@ Held held_in(const fs::path& path) {
   const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
   ensure(schema != dataset::kShardSchema, Fault::config,
          "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
+  ensure(schema != histogram::kFieldSchema, Fault::config,
+         "{} is a field that cosmo-sim wrote, and models read counts: give the counts_z0.h5 beside it.", path.string());
   if (schema == histogram::kPackSchema) return Held::pack;
   return schema == histogram::kCountSchema ? Held::counts : Held::particles;
 }

@@ -171,6 +171,11 @@ class FieldNetworks(DirectoryTest):
             fields.append(np.load(out / "fields/universe-00000.npy"))
         np.testing.assert_allclose(fields[2], (fields[0] + fields[1]) / 2, atol=1e-6 * np.ptp(fields[0]))
 
+    def test_a_field_in_place_of_counts_is_refused(self):
+        done = run("cosmo-infer", "--model", self.model, "--input", next(self.root.glob("*/sim-00000/initial_z0.h5")), "--output", self.root / "of-field")
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertIn("give the counts_z0.h5 beside it", error_line(done, "cosmo-infer"))
+
     def test_onnx(self):
         path = self.root / "model.onnx"
         succeed("cosmo-infer", "export", "--model", self.model, "--output", path)
