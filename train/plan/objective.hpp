@@ -120,6 +120,8 @@ struct Objective {
     const core::Options::NamedValue loss = options.named_value("loss");
     if (!options.given("target")) {
       parameters = data.spec.parameters.size();
+      core::ensure(parameters > 0, core::Fault::config,
+                   "No parameter varies in {}: give --target initial, to learn a field.", options.text("data"));
       output = nn::Output::requested(loss, static_cast<int>(parameters));
       return;
     }

@@ -173,7 +173,7 @@ class Complete(unittest.TestCase):
             self.assertTrue(name in named_in_runs("chain/test_figures.py"), f"no test runs docs/figures/{name}: add one here")
         pages = [FIGURES.parents[1] / "README.md", *FIGURES.parent.glob("*.md")]
         shown = {page.parent / name for page in pages for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())}
-        self.assertEqual({path.resolve() for path in shown}, set(FIGURES.glob("*.png")))
+        self.assertEqual({path.resolve() for path in shown}, {*FIGURES.glob("*.png"), *FIGURES.glob("*.svg")})
 
 
 if __name__ == "__main__":

@@ -153,6 +153,9 @@ class Targets(DirectoryTest):
         done = run("cosmo-prep", "shard", "--input", suite, "--output", self.root / "no-target")
         self.assertEqual(done.returncode, CONFIG)
         self.assertIn("give --target initial to learn a field", error_line(done, "cosmo-prep"))
+        done = run("cosmo-train", "--data", data, "--network", "cosmonet32", "--output", self.root / "of-none")
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertIn("give --target initial", error_line(done, "cosmo-train"))
         model, predictions = self.root / "one-model", self.root / "one-predictions"
         succeed("cosmo-train", "--data", data, "--target", "initial", "--network", "reconet", "--epochs", 1, "--output", model)
         succeed("cosmo-infer", "--model", model, "--data", data, "--output", predictions)
