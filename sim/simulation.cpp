@@ -164,7 +164,7 @@ void validate(const SimulationConfig& config, const core::Cosmology& cosmology, 
   core::validate(cosmology);
   config.box.check(cosmology.h, ranks);
   config.gravity.check(cosmology, config.box, ranks);
-  config.outputs.check(config.gravity.z_initial);
+  config.outputs.check(config.gravity.z_initial, config.box);
   config.start.check(cosmology, config.box);
   const int shells = fourier::shell_mesh_side(config.bispectrum_limit());
   core::ensure(

@@ -38,25 +38,53 @@ float correlation_with_target(std::span<const T> voxels, std::span<const float> 
 template float correlation_with_target(std::span<const std::uint16_t>, std::span<const float>, int, int);
 template float correlation_with_target(std::span<const float>, std::span<const float>, int, int);
 
+namespace {
+
+/// What is odd about an initial density as such, a sentence without a full stop; empty if nothing is.
+std::string oddity_of(const FieldStatistics& target, double usual_deviation) {
+  constexpr double kMostMean = 0.1, kMostRatio = 2;
+  if (std::abs(target.mean) > kMostMean * target.deviation)
+    return fmt::format(
+        "has a mean of {:.3g} and a deviation of {:.3g}, where the density contrast has a mean of 0",
+        target.mean, target.deviation);
+  const double ratio = target.deviation / usual_deviation;
+  if (ratio > kMostRatio || ratio * kMostRatio < 1)
+    return fmt::format(
+        "has a deviation of {:.3g} where others have {:.3g}: it is of another redshift or unit",
+        target.deviation, usual_deviation);
+  return "";
+}
+
+}  // namespace
+
 void ensure_pairs(const core::Log& log, const ForeignSettings& settings, const SampleTable& table,
                   const Scans& found) {
   constexpr double kLeast = 0.5, kNone = 0.2, kSmallestCell = 10;
-  std::vector<double> sizes;
-  for (const Scan& scan : found.scans) sizes.push_back(std::abs(scan.target_correlation));
-  const double usual = core::median(sizes);
-  for (std::size_t row = 0; usual >= kLeast && row < sizes.size(); ++row)
+  std::vector<double> correlations, deviations;
+  for (const Scan& scan : found.scans) {
+    correlations.push_back(scan.target_correlation);
+    deviations.push_back(scan.voxels.target.deviation);
+  }
+  const double usual = core::median(correlations), usual_deviation = core::median(deviations);
+  for (std::size_t row = 0; std::abs(usual) >= kLeast && row < correlations.size(); ++row)
     core::ensure(
-        sizes[row] >= usual / 2, core::Fault::format,
+        correlations[row] / usual >= 0.5, core::Fault::format,
         "{}: {} and its target {} have a correlation of {:.2f} where others have {:.2f}: they are of different "
         "universes, or turned differently; correct the table.",
-        settings.table.string(), name_of(table.rows[row]), table.rows[row].target,
-        found.scans[row].target_correlation, usual);
+        settings.table.string(), name_of(table.rows[row]), table.rows[row].target, correlations[row], usual);
+  if (table.target != "initial") return;
   const double box = settings.box_size.value, cell = box / cells_of_pairs(box, found.scans.front().side);
-  if (table.target == "initial" && usual < kNone && cell >= kSmallestCell)
+  if (usual < kNone && cell >= kSmallestCell)
     log.warn(
         "{}: the targets do not resemble their samples (a correlation of {:.2f}; initial densities have 0.5 and more): "
-        "compare their axes and their order.",
+        "compare their axes, their order and their sign.",
         settings.table.string(), usual);
+  for (std::size_t row = 0; row < correlations.size(); ++row) {
+    const std::string odd = oddity_of(found.scans[row].voxels.target, usual_deviation);
+    if (odd.empty()) continue;
+    log.warn("{}: the target {} {}.", settings.table.string(), table.rows[row].target, odd);
+    break;
+  }
 }
 
 }  // namespace cosmo::dataset

@@ -19,8 +19,9 @@ int cells_of_pairs(double box_size, int side);
 template <class T>
 float correlation_with_target(std::span<const T> voxels, std::span<const float> target, int side, int cells);
 
-/// Throws Error{format} naming the first sample whose target does not correlate with it, |r| less than half of the median of
-/// all, where that is 0.5 at least. Warns if initial densities do not correlate with their samples, in cells of 10 and more.
+/// Throws Error{format} naming the first sample whose target does not correlate with it, r less than half of the median of
+/// all, where that is 0.5 at least. Warns if initial densities do not correlate with their samples, in cells of 10 and more, and of
+/// the first whose mean is not about 0 or whose deviation is not like the others'.
 void ensure_pairs(const core::Log& log, const ForeignSettings& settings, const SampleTable& table,
                   const Scans& found);
 

@@ -75,6 +75,7 @@ std::vector<double> read_redshifts(const core::Options& options) {
 struct Tested {
   core::ParameterSpace parameters;
   std::optional<int> side;  ///< voxels per side of a sample; none of a suite
+  bool field = false;       ///< what is predicted, or is there to be
 };
 
 /// The parameters and ranges of a model, a data set or a suite: all of their manifests state these alike.
@@ -93,10 +94,11 @@ Tested read_tested(const std::filesystem::path& directory) {
   Tested tested;
   core::reading_json(path.string(), [&] {
     tested.parameters = json.at("parameters");
+    tested.field = json.contains("target");
     if (stage == "\"train\"") tested.side = json.at("input").at("size").get<int>();
     if (stage == "\"shard\"") tested.side = json.at("shape").back().get<int>();
   });
-  core::ensure(tested.parameters.size() > 0, core::Fault::config,
+  core::ensure(tested.parameters.size() > 0 || tested.field, core::Fault::config,
                "{} of --test-for varies no parameter: give the model that is to be tested.",
                directory.string());
   return tested;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLargestPart = 2;   ///< in units of a voxel's mean mass
 constexpr double kPartsAVoxel = 2;   ///< for the memory: 1.7 to 1.8 are usual
-constexpr float kLeastMass = 0.05f;  ///< a cell with less takes no part in the displacement field
+constexpr float kLeastMass = 0.05f;  ///< that of a cell whose displacement counts in full
 
 std::size_t cells_of(int side) {
   const auto n = static_cast<std::size_t>(side);
@@ -140,7 +140,7 @@ void IterativeReconstruction::assign_displacements() {
                           part.mass};
     for_each_cell(part.place, side(), [&](std::size_t cell, float share) { field[cell] += share * moved; });
   }
-  for (Vector& cell : field) cell = cell[3] > kLeastMass ? cell / cell[3] : Vector{};
+  for (Vector& cell : field) cell /= std::max(cell[3], kLeastMass);
 }
 
 /// density_ −= ∂/∂x of field_'s component along x, or y or z.

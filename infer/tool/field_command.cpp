@@ -198,7 +198,9 @@ class FieldInputStage : public core::Stage {
         const OpenUniverse open = open_universe(models_.first(), universe.source, Compare::nothing);
         sides_.push_back(open.cells);
         seeds.push_back(open.seed);
-        facts_.push_back({open.path, open.facts});
+        core::Facts facts = open.facts;  // boxes of other sizes are as good: convolutions hold for all
+        std::erase_if(facts, [](const auto& fact) { return fact.first.starts_with("box"); });
+        facts_.push_back({open.path, std::move(facts)});
       }
       std::ranges::copy(recognise(models_.models, list_, seeds), std::back_inserter(models_.doubts));
       request = request_of("predict", models_, target);

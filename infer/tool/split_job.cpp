@@ -24,6 +24,9 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
   model.input.ensure_fits(
       {{spec.input.channels(), spec.side()}, spec.input.redshifts, spec.voxel_size(), spec.line_of_sight},
       data);
+  core::ensure(spec.parameters.size() > 0 || model.parameters.size() == 0, Fault::config,
+               "{} varies no parameter and the model predicts {}: give the kind of data it was trained on.",
+               data, fmt::join(model.parameters.names, ", "));
   core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
                "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
                fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));

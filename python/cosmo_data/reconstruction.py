@@ -3,7 +3,7 @@
 import numpy as np
 
 LARGEST_PART = 2  # mass that moves together, in units of a voxel's mean mass
-LEAST_MASS = 0.05  # cells with less take no part in the displacement field
+LEAST_MASS = 0.05  # that of a cell whose displacement counts in full
 
 
 def _waves(n):
@@ -65,6 +65,6 @@ def reconstruct(counts, smoothing):
     mass = _assign(masses, places, n)
     density = mass - 1
     for wave, edge, moved in zip(waves, nyquist, start - places):
-        field = np.where(mass > LEAST_MASS, _assign(masses * moved, places, n) / np.maximum(mass, LEAST_MASS), 0)
+        field = _assign(masses * moved, places, n) / np.maximum(mass, LEAST_MASS)
         density -= real(np.where(edge, 0, 1j * wave * np.fft.rfftn(field)))
     return density

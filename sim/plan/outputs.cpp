@@ -53,7 +53,10 @@ Outputs Outputs::read(const core::Options& options) {
   return outputs;
 }
 
-void Outputs::check(double z_initial) const {
+void Outputs::check(double z_initial, const Box& box) const {
+  const auto particles = static_cast<double>(box.lattice(1).cells());
+  ensure(tracers * particles >= 1, Fault::config,
+         "--tracers {} is less than one of {} particles: choose a larger share.", tracers, particles);
   ensure(!redshifts.empty(), Fault::config, "--redshifts is empty: name one or more, such as 0.");
   for (const double redshift : redshifts) {
     ensure(redshift >= 0 && redshift <= z_initial, Fault::config,
@@ -80,8 +83,7 @@ void Outputs::state(core::Facts& facts, const Box& box) const {
 }
 
 std::uint64_t Outputs::counted(std::uint64_t particles) const {
-  return std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(std::llround(tracers * static_cast<double>(particles))));
+  return static_cast<std::uint64_t>(std::llround(tracers * static_cast<double>(particles)));
 }
 
 std::string Outputs::describe() const { return fmt::format("at z = {}", fmt::join(redshifts, ", ")); }

@@ -21,8 +21,8 @@ struct Outputs {
   static void declare(core::Options& options);
   /// Throws Error{usage} or Error{config} naming the option.
   static Outputs read(const core::Options& options);
-  /// Throws Error{config} naming the option if such outputs are impossible after a start at this redshift.
-  void check(double z_initial) const;
+  /// Throws Error{config} naming the option if such outputs are impossible after a start at this redshift, or of these particles.
+  void check(double z_initial, const Box& box) const;
   void identify(core::Json& config) const;
   /// How many of these particles are counted.
   std::uint64_t counted(std::uint64_t particles) const;

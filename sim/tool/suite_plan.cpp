@@ -106,7 +106,7 @@ Plan read_plan(const core::Options& options) {
       "--twins {} makes universes that differ in settings, and none varies: give --steps, --mesh or another a "
       "list, or a range LOW:HIGH.",
       plan.universes.twins);
-  config.outputs.check(std::ranges::min(plan.gravity.z_initial.values()));
+  config.outputs.check(std::ranges::min(plan.gravity.z_initial.values()), config.box);
   plan.drawn =
       plan.gravity.draw(plan.universes, config.box, {config.start.lpt_order, config.outputs.redshifts});
   config.gravity = plan.drawn.list.front();

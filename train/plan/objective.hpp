@@ -73,6 +73,8 @@ struct Objective {
     core::ensure(options.text("smooth") == "off" || objective.smooth > 0, core::Fault::config,
                  "--smooth {} is not positive: give a length, or off.", options.text("smooth"));
     objective.reconstruct = options.number_or_off("reconstruct", 0);
+    core::ensure(options.text("reconstruct") == "off" || objective.reconstruct > 0, core::Fault::config,
+                 "--reconstruct {} is not positive: give a length, or off.", options.text("reconstruct"));
     core::ensure(options.text("reconstruct") == "off" || !objective.target.empty(), core::Fault::usage,
                  "Option --reconstruct applies only with --target: leave it out.");
     (void)objective.transform(data);
@@ -121,7 +123,8 @@ struct Objective {
     if (!options.given("target")) {
       parameters = data.spec.parameters.size();
       core::ensure(parameters > 0, core::Fault::config,
-                   "No parameter varies in {}: give --target initial, to learn a field.", options.text("data"));
+                   "No parameter varies in {}: give --target initial, to learn a field.",
+                   options.text("data"));
       output = nn::Output::requested(loss, static_cast<int>(parameters));
       return;
     }

@@ -150,6 +150,20 @@ class Targets(DirectoryTest):
         done = run("cosmo-prep", "import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX, "--output", self.root / "one-swapped")
         self.assertEqual(done.returncode, FORMAT, done.stderr)
         self.assertIn(f"{first[0]} and its target {second[1]} have a correlation of", error_line(done, "cosmo-prep"))
+        # A target of the other sign, and all of them with another mean.
+        rest = [line.split(",") for line in lines[1:]]
+        for name, change in (("negative", lambda field: -field), ("shifted", lambda field: field + 1)):
+            changed = [[cells[0], cells[1].replace("_initial", f"_{name}"), *cells[2:]] for cells in rest]
+            for cells, before in zip(changed, rest):
+                np.save(exported / cells[1], change(np.load(exported / before[1])))
+            some = [changed[0], *rest[1:]] if name == "negative" else changed
+            table.write_text("\n".join([lines[0], *(",".join(cells) for cells in some)]) + "\n")
+            done = run("cosmo-prep", "import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX, "--output", self.root / f"one-{name}")
+            self.assertEqual(done.returncode, FORMAT if name == "negative" else 0, done.stderr)
+            self.assertIn("have a correlation of -0." if name == "negative" else "has a mean of 1 ", done.stderr)
+        done = run("cosmo-train", "--data", data, "--target", "initial", "--reconstruct", 0, "--network", "reconet", "--output", self.root / "zero")
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertIn("--reconstruct 0 is not positive", error_line(done, "cosmo-train"))
         done = run("cosmo-prep", "shard", "--input", suite, "--output", self.root / "no-target")
         self.assertEqual(done.returncode, CONFIG)
         self.assertIn("give --target initial to learn a field", error_line(done, "cosmo-prep"))
@@ -160,6 +174,8 @@ class Targets(DirectoryTest):
         succeed("cosmo-train", "--data", data, "--target", "initial", "--network", "reconet", "--epochs", 1, "--output", model)
         succeed("cosmo-infer", "--model", model, "--data", data, "--output", predictions)
         self.assertEqual(json.loads((predictions / "metrics.json").read_text())["fields"]["initial"]["universes"], 1)
+        succeed("cosmo-prep", "shard", "--input", suite, "--target", "initial", "--test-for", model, "--output", self.root / "tested")
+        self.assertEqual(len(cosmo_data.Split(self.root / "tested", "test")), 5)
 
     def test_another_universes_field_is_found(self):
         suite = self.root / "swapped"

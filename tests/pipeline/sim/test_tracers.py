@@ -55,7 +55,7 @@ class Tracers(DirectoryTest):
             self.assertEqual(file.attrs["mean_count"], SIDE**3 / 8 / GRID**3)
 
     def test_what_cannot_be_is_refused(self):
-        for words, part in (((0,), "--tracers is 0"), ((1.5,), "--tracers is 1.5"), (("1/0",), "--tracers is 1/0"),
+        for words, part in (((0,), "--tracers is 0"), ((1.5,), "--tracers is 1.5"), (("1/0",), "--tracers is 1/0"), ((1e-9,), "less than one of 32768 particles"),
                             (("1/8", "--save", "particles"), "add counts to --save")):
             done = run("cosmo-sim", *SIM, "--tracers", *words, "--output", self.root / "never")
             self.assertEqual(done.returncode, CONFIG, done.stderr)
