@@ -131,7 +131,9 @@ std::string text_of(const FieldMetrics& metrics) {
   for (const FieldBaseline& baseline : metrics.baselines) text += fmt::format("  {:>17}", title_of(baseline));
   text += "  network T\n";
   const auto one = [](const FieldCurve& curve, std::size_t i) {
-    return fmt::format("  {:>17}", fmt::format("{:.4f} ± {:.4f}", curve.r[i], curve.r_se[i]));
+    return fmt::format("  {:>17}", std::isnan(curve.r_se[i])  // of a single universe
+                                       ? fmt::format("{:.4f}", curve.r[i])
+                                       : fmt::format("{:.4f} ± {:.4f}", curve.r[i], curve.r_se[i]));
   };
   for (std::size_t i = 0; i < metrics.k.size(); ++i) {
     text += fmt::format("{:>6.2f}", metrics.k[i]) + one(metrics.network, i);

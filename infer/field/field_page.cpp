@@ -66,7 +66,8 @@ std::string figure_of(const std::string& title, const std::string& quantity, dou
 
 std::string with_error(const std::vector<double>& values, const std::vector<double>& errors, std::size_t i,
                        const char* form) {
-  return fmt::format(fmt::runtime(form), values[i], errors[i]);
+  const std::string text = fmt::format(fmt::runtime(form), values[i], errors[i]);
+  return std::isnan(errors[i]) ? text.substr(0, text.find(" ±")) : text;  // of a single universe
 }
 
 dataset::Slice difference(const dataset::Slice& a, const dataset::Slice& b) {
@@ -92,7 +93,8 @@ std::vector<html::Figure> field_figures(const FieldPage& page) {
     const auto& [name, curve, gain, gain_se] = m.baselines[b];
     const char* colour = kColours[std::min(b + 1, kColours.size() - 1)];
     r.push_back({name, colour, curve.r, curve.r_se});
-    if (curve.smoothing > 0) t.push_back({name, colour, curve.t, curve.t_se});  // those of counts mean nothing
+    if (curve.smoothing > 0)
+      t.push_back({name, colour, curve.t, curve.t_se});  // those of counts mean nothing
   }
   const dataset::ColourScale counts = dataset::colour_scale({slices.input}),
                              fields = dataset::colour_scale({slices.truth});

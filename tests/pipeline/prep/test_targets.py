@@ -174,6 +174,7 @@ class Targets(DirectoryTest):
         succeed("cosmo-train", "--data", data, "--target", "initial", "--network", "reconet", "--epochs", 1, "--output", model)
         succeed("cosmo-infer", "--model", model, "--data", data, "--output", predictions)
         self.assertEqual(json.loads((predictions / "metrics.json").read_text())["fields"]["initial"]["universes"], 1)
+        self.assertNotIn("± nan", (predictions / "report.html").read_text())
         succeed("cosmo-prep", "shard", "--input", suite, "--target", "initial", "--test-for", model, "--output", self.root / "tested")
         self.assertEqual(len(cosmo_data.Split(self.root / "tested", "test")), 5)
 
