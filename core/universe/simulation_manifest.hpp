@@ -41,7 +41,6 @@ struct SimulationRecord {
   std::vector<std::string> files() const;
   /// The counts at a redshift. If the suite has none, throws Error{config} with how to make them.
   const std::string& counts(double redshift = 0) const;
-  /// Its initial field. Likewise.
 };
 
 /// Names of a universe's files in its folder: "counts_z0.5.h5", "snapshot_z0.5.hdf5", with the shortest

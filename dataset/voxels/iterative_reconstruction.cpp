@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "dataset/voxels/cloud_in_cell.hpp"
+#include "dataset/voxels/linear_displacement.hpp"
 
 namespace cosmo::dataset {
 
@@ -16,20 +17,6 @@ namespace {
 constexpr double kLargestPart = 2;   ///< in units of a voxel's mean mass
 constexpr double kPartsAVoxel = 2;   ///< for the memory: 1.7 to 1.8 are usual
 constexpr float kLeastMass = 0.05f;  ///< that of a cell whose displacement counts in full
-
-std::size_t cells_of(int side) {
-  const auto n = static_cast<std::size_t>(side);
-  return n * n * n;
-}
-
-/// Calls use(first, row, n) for every row of a mesh, whose values belong to the cells from `first` on.
-template <class Use>
-void for_each_row(fourier::FourierMesh& mesh, Use&& use) {
-  const auto n = static_cast<std::size_t>(mesh.side());
-  mesh.for_each_row([&](int x, int y, float* row) {
-    use((static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n, row, n);
-  });
-}
 
 }  // namespace
 
@@ -99,30 +86,21 @@ void IterativeReconstruction::assign_mass() {
                   [&](std::size_t cell, float share) { density[cell] += part.mass * share; });
 }
 
-/// Moves the parts against the displacements of density_ in linear theory, ψ = i k / k² δ. A Nyquist wave has no direction.
+/// Moves the parts against the displacements of density_ in linear theory.
 void IterativeReconstruction::move_back(double smoothing) {
-  const int n = side();
-  const double unit = 2 * std::numbers::pi / n;
   for_each_row(delta_, [&](std::size_t first, float* row, std::size_t size) {
     std::copy_n(density_.data() + first, size, row);
   });
   delta_.forward();
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    component_.backward_from(delta_, [&](int kx, int ky, int kz, Modes mode) {
-      const std::array<int, 3> k = {kx, ky, kz};
-      const double square = unit * unit * (kx * kx + ky * ky + kz * kz);
-      if (square == 0 || 2 * std::abs(k[axis]) == n) return Modes();
-      const auto weight =
-          static_cast<float>(unit * k[axis] / square * std::exp(-square * smoothing * smoothing / 2));
-      return Modes(-weight * mode.imag(), weight * mode.real());
-    });
+    linear_displacement(delta_, axis, smoothing, component_);
     for_each_row(component_, [&](std::size_t first, const float* row, std::size_t size) {
       for (std::size_t z = 0; z < size; ++z) field_.data()[first + z][axis] = row[z];
     });
   }
   for (Part& part : parts_) {
     Vector displacement = {};
-    for_each_cell(part.place, n,
+    for_each_cell(part.place, side(),
                   [&](std::size_t cell, float share) { displacement += share * field_.data()[cell]; });
     for (std::size_t axis = 0; axis < 3; ++axis) {
       part.place[axis] -= displacement[axis];

@@ -2,24 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstdint>
-#include <numbers>
 #include <numeric>
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/voxels/cloud_in_cell.hpp"
+#include "dataset/voxels/linear_displacement.hpp"
 
 namespace cosmo::dataset {
 
 namespace {
 
 constexpr std::size_t kBuffers = 5, kMeshes = 2;
-
-std::size_t cells_of(int side) {
-  const auto n = static_cast<std::size_t>(side);
-  return n * n * n;
-}
 
 }  // namespace
 
@@ -44,10 +38,8 @@ std::span<const float> Reconstruction::apply(std::span<const T> box) {
   const double factor = sum > 0 ? static_cast<double>(box.size()) / sum : 0;
   for (std::size_t i = 0; i < box.size(); ++i)
     excess_.span()[i] = sum > 0 ? static_cast<float>(static_cast<double>(box[i]) * factor - 1) : 0.0f;
-  const auto n = static_cast<std::size_t>(side());
-  delta_.for_each_row([&](int x, int y, float* row) {
-    const std::size_t first = (static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n;
-    std::copy_n(excess_.data() + first, n, row);
+  for_each_row(delta_, [&](std::size_t first, float* row, std::size_t size) {
+    std::copy_n(excess_.data() + first, size, row);
   });
   delta_.forward();
   for (std::size_t axis = 0; axis < 3; ++axis) displace(axis);
@@ -58,22 +50,10 @@ std::span<const float> Reconstruction::apply(std::span<const T> box) {
 template std::span<const float> Reconstruction::apply(std::span<const std::uint16_t>);
 template std::span<const float> Reconstruction::apply(std::span<const float>);
 
-/// ψ along an axis. Its Nyquist wave has no direction and is left out.
 void Reconstruction::displace(std::size_t axis) {
-  const int n = side();
-  const double unit = 2 * std::numbers::pi / n;
-  component_.backward_from(delta_, [&](int kx, int ky, int kz, std::complex<float> mode) {
-    const std::array<int, 3> k = {kx, ky, kz};
-    const double square = unit * unit * (kx * kx + ky * ky + kz * kz);
-    if (square == 0 || 2 * std::abs(k[axis]) == n) return std::complex<float>();
-    const double weight = unit * k[axis] / square * std::exp(-square * smoothing_ * smoothing_ / 2);
-    return std::complex<float>(static_cast<float>(-weight) * mode.imag(),
-                               static_cast<float>(weight) * mode.real());
-  });
-  const auto side = static_cast<std::size_t>(n);
-  component_.for_each_row([&](int x, int y, float* row) {
-    const std::size_t first = (static_cast<std::size_t>(x) * side + static_cast<std::size_t>(y)) * side;
-    std::copy_n(row, side, displacement_[axis].data() + first);
+  linear_displacement(delta_, axis, smoothing_, component_);
+  for_each_row(component_, [&](std::size_t first, const float* row, std::size_t size) {
+    std::copy_n(row, size, displacement_[axis].data() + first);
   });
 }
 

@@ -76,6 +76,26 @@ double reach_of(const FieldMetrics& metrics, const FieldCurve& curve, double lea
   return reach;
 }
 
+double mean_correlation(const FieldMethod& method, const std::vector<std::size_t>& bins) {
+  double sum = 0;
+  for (const std::size_t bin : bins) sum += figures_of(pairs_of(method, method, bin))[0];
+  return sum / static_cast<double>(bins.size());
+}
+
+/// The best method of each name, that with the largest mean r(k), among those after the first; in the order of the names.
+std::vector<const FieldMethod*> best_of_each_name(const std::vector<FieldMethod>& methods,
+                                                  const std::vector<std::size_t>& bins) {
+  std::vector<const FieldMethod*> best;
+  for (std::size_t m = 1; m < methods.size(); ++m) {
+    const auto same = std::ranges::find(best, methods[m].name, &FieldMethod::name);
+    if (same == best.end())
+      best.push_back(&methods[m]);
+    else if (mean_correlation(**same, bins) < mean_correlation(methods[m], bins))
+      *same = &methods[m];
+  }
+  return best;
+}
+
 double mean_of(const std::vector<double>& r) {
   return std::accumulate(r.begin(), r.end(), 0.0) / static_cast<double>(r.size());
 }
@@ -93,18 +113,14 @@ FieldMetrics field_metrics(const std::string& quantity, const std::vector<double
   const std::vector<std::size_t> bins = bins_with_modes(network);
   FieldMetrics metrics{quantity, network.universes.size(), {}, curve_of(network, bins), {}};
   for (const std::size_t bin : bins) metrics.k.push_back(k[bin]);
-  for (std::size_t m = 1; m < methods.size(); ++m) {
-    FieldBaseline baseline{methods[m].name, curve_of(methods[m], bins), {}, {}};
+  for (const FieldMethod* method : best_of_each_name(methods, bins)) {
+    FieldBaseline baseline{method->name, curve_of(*method, bins), {}, {}};
     for (const std::size_t bin : bins) {
-      const std::vector<PairSums> pairs = pairs_of(network, methods[m], bin);
+      const std::vector<PairSums> pairs = pairs_of(network, *method, bin);
       baseline.gain.push_back(figures_of(pairs)[3]);
       baseline.gain_se.push_back(bootstrap_errors(pairs)[3]);
     }
-    const auto same = std::ranges::find(metrics.baselines, baseline.name, &FieldBaseline::name);
-    if (same == metrics.baselines.end())
-      metrics.baselines.push_back(std::move(baseline));
-    else if (mean_of(same->curve.r) < mean_of(baseline.curve.r))
-      *same = std::move(baseline);
+    metrics.baselines.push_back(std::move(baseline));
   }
   return metrics;
 }
