@@ -70,13 +70,30 @@ void read_coarse(const CountFile& file, int factor, const std::array<int, 3>& or
 void read_coarse(const FieldFile& file, int factor, const std::array<int, 3>& origin, int cells,
                  std::span<float> values) {
   const double each = std::pow(factor, 3);
-  for_each_plane<float, double>(
-      file.header().cells_per_side, factor, origin, cells,
-      [&](core::Slab planes, std::span<float> read) { file.read_planes(0, planes, read); },
-      [&](std::size_t i, std::span<const double> sums) {
-        std::ranges::transform(sums, values.begin() + static_cast<std::ptrdiff_t>(i * sums.size()),
-                               [&](double sum) { return static_cast<float>(sum / each); });
-      });
+  const auto components = static_cast<std::size_t>(file.header().components);
+  for (std::size_t c = 0; c < components; ++c) {
+    const std::span<float> component = values.subspan(c * (values.size() / components));
+    for_each_plane<float, double>(
+        file.header().cells_per_side, factor, origin, cells,
+        [&](core::Slab planes, std::span<float> read) {
+          file.read_planes(static_cast<int>(c), planes, read);
+        },
+        [&](std::size_t i, std::span<const double> sums) {
+          std::ranges::transform(sums, component.begin() + static_cast<std::ptrdiff_t>(i * sums.size()),
+                                 [&](double sum) { return static_cast<float>(sum / each); });
+        });
+  }
+}
+
+void read_mean_velocity(const FieldFile& momenta, int factor, const std::array<int, 3>& origin, int cells,
+                        std::span<const std::uint16_t> counts, std::span<float> velocity) {
+  read_coarse(momenta, factor, origin, cells, velocity);
+  const FieldFileHeader& header = momenta.header();
+  const double mean = static_cast<double>(header.particles) / std::pow(header.cells_per_side / factor, 3);
+  for (std::size_t i = 0; i < velocity.size(); ++i) {
+    const std::uint16_t count = counts[i % counts.size()];
+    velocity[i] = count == 0 ? 0.0f : static_cast<float>(velocity[i] * mean / count);
+  }
 }
 
 }  // namespace cosmo::histogram

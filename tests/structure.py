@@ -29,7 +29,7 @@ LIMITS = {
     "ways to compute a convolution": 4,
     "own options of cosmo-train": 44,
     "own options of cosmo-sim generate": 37,
-    "own options of cosmo-prep shard": 15,
+    "own options of cosmo-prep shard": 16,
     "own options of cosmo-prep import": 15,
 }
 

@@ -26,7 +26,7 @@ void write_shard(const std::filesystem::path& path, const SampleSpec& spec, Comp
         const std::span target(reinterpret_cast<const float*>(targets[thread].data()),
                                targets[thread].size() / sizeof(float));
         with_voxels(spec.input.kind, voxels[thread],
-                    [&](auto values) { writer.append(shard.samples[i], values, target); });
+                    [&](auto values) { writer.append(shard.samples[i], values, {.target = target}); });
       });
   std::move(writer).finish();
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <exception>
 #include <numeric>
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "core/parallel/parallel.hpp"
 #include "core/timer.hpp"
 #include "dataset/load/sample_order.hpp"
 
@@ -27,16 +29,18 @@ std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::
 /// Voxels of a network's input that are made of a sample, or of the planes of a share.
 std::size_t input_values(const SampleSpec& spec, const VoxelTransform& transform,
                          const LoaderConfig& config) {
-  return voxels_in(spec, config.share) + (transform.reconstruction > 0 ? Box(spec.side()).voxels() : 0);
+  return voxels_in(spec, config.share) + transform.channels_beside() * Box(spec.side()).voxels();
 }
 
 std::size_t target_values(const SampleSpec& spec, const LoaderConfig& config) {
   return config.target ? spec.target->voxels() : spec.parameters.size();
 }
 
-/// The larger of a sample's tensors that are read. [bytes]
-std::size_t stored_bytes(const SampleSpec& spec, const LoaderConfig& config) {
-  return std::max(spec.input.bytes(), config.target ? spec.target->bytes() : 0);
+/// The largest of a sample's tensors that are read. [bytes]
+std::size_t stored_bytes(const SampleSpec& spec, const VoxelTransform& transform,
+                         const LoaderConfig& config) {
+  return std::max({spec.input.bytes(), config.target ? spec.target->bytes() : 0,
+                   transform.velocity > 0 ? spec.velocity->bytes() : 0});
 }
 
 /// The settings that the loader can follow: only HDF5 can read what is not plain, from one thread.
@@ -73,14 +77,17 @@ DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, con
       slots_(slots_of(config_)),
       ahead_(
           config_.readers, slots_.size(),
-          [this](std::size_t item, int thread) { make(item, readers_[static_cast<std::size_t>(thread)]); },
+          [this](std::size_t item, int thread) {
+            const std::span readers(readers_);
+            make(item, config_.readers == 0 ? readers : readers.subspan(static_cast<std::size_t>(thread), 1));
+          },
           !groups.empty()) {
   const SampleSpec& spec = reader.spec();
   ensure(transform.kind == spec.input.kind, Fault::config,
          "The model reads {} and the dataset holds {}: give the kind of data it was trained on.",
          spec.input.kind == VoxelKind::counts ? "fields" : "counts",
          spec.input.kind == VoxelKind::counts ? "counts" : "fields");
-  readers_.resize(static_cast<std::size_t>(std::max(1, config_.readers)));
+  readers_.resize(reader.is_plain() ? makers_of(config_) : 1);
 }
 
 void DataLoader::allocate() {
@@ -96,8 +103,8 @@ void DataLoader::allocate() {
       reader.slabs.emplace(spec, *config_.share, turns(), config_.roll,
                            groups_.empty() ? nullptr : &groups_[r]);
     } else {
-      reader.voxels = core::Buffer<std::byte>(stored_bytes(spec, config_));
-      if (config_.roll) reader.rolled = core::Buffer<std::byte>(stored_bytes(spec, config_));
+      reader.voxels = core::Buffer<std::byte>(stored_bytes(spec, transform_, config_));
+      if (config_.roll) reader.rolled = core::Buffer<std::byte>(stored_bytes(spec, transform_, config_));
     }
     reader.inputs.emplace(transform_, Box(spec.side()).voxels());
   }
@@ -124,6 +131,11 @@ std::size_t DataLoader::slots_of(const LoaderConfig& config) {
   return config.readers == 0 ? 1 : static_cast<std::size_t>(config.readers + 1 + config.spare);
 }
 
+std::size_t DataLoader::makers_of(const LoaderConfig& config) {
+  if (config.readers > 0) return static_cast<std::size_t>(config.readers);
+  return static_cast<std::size_t>(config.share || config.micro_batch == 1 ? 1 : core::thread_count());
+}
+
 std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const VoxelTransform& transform,
                                      const LoaderConfig& config) {
   const std::size_t batch =
@@ -132,9 +144,9 @@ std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const VoxelTransfor
   const std::size_t sample =
       config.share
           ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
-          : (config.roll ? 2 : 1) * stored_bytes(spec, config);
+          : (config.roll ? 2 : 1) * stored_bytes(spec, transform, config);
   const std::size_t reader = sample + InputMaker::memory_bytes(transform, spec.input.voxels());
-  return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
+  return slots_of(config) * batch + makers_of(config) * reader;
 }
 
 void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
@@ -188,38 +200,45 @@ std::span<const std::uint32_t> DataLoader::batch_samples(std::size_t batch) cons
   return part_of(step_samples(batch), before * rows, rows);
 }
 
-void DataLoader::make(std::size_t item, Reader& reader) {
+void DataLoader::make(std::size_t item, std::span<Reader> readers) {
   const core::Timer making;
   Slot& slot = slots_[item % slots_.size()];
-  slot.bytes = 0;
-  std::span<float> voxels = slot.voxels.span();
-  std::span<float> targets = slot.targets.span();
   const std::size_t size = input_values(source_.spec(), transform_, config_);
   const std::size_t width = target_values(source_.spec(), config_);
-  std::exception_ptr error;  // all samples are loaded, since other ranks may wait for them
-  for (const std::uint32_t sample : batch_samples(first_ + item)) {
+  const auto samples = batch_samples(first_ + item);
+  std::atomic<std::uint64_t> bytes = 0;
+  std::vector<std::exception_ptr> errors(samples.size());
+  const auto load_row = [&](std::size_t row, std::size_t thread) {
     try {
-      slot.bytes += load(sample, reader, voxels.first(size));
-      slot.bytes += load_target(sample, reader, targets.first(width));
+      bytes += load(samples[row], readers[thread], slot.voxels.span().subspan(row * size, size));
+      bytes += load_target(samples[row], readers[thread], slot.targets.span().subspan(row * width, width));
     } catch (...) {
-      if (!error) error = std::current_exception();
+      errors[row] = std::current_exception();  // all samples are loaded, since other ranks may wait for them
     }
-    voxels = voxels.subspan(size);
-    targets = targets.subspan(width);
+  };
+  if (readers.size() > 1) {
+    core::in_threads(samples.size(), load_row);
+  } else {
+    for (std::size_t row = 0; row < samples.size(); ++row) load_row(row, 0);
   }
-  std::fill(voxels.begin(), voxels.end(), 0.0f);
-  std::fill(targets.begin(), targets.end(), 0.0f);
+  std::ranges::fill(slot.voxels.span().subspan(samples.size() * size), 0.0f);
+  std::ranges::fill(slot.targets.span().subspan(samples.size() * width), 0.0f);
+  slot.bytes = bytes;
   slot.seconds = making.seconds();
-  if (error) std::rethrow_exception(error);
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
 }
 
 /// A tensor of the sample, as stored or rolled, in one of the reader's buffers.
 template <class T>
 std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader, Tensor which) {
   const SampleSpec& spec = source_.spec();
-  const Quantity& quantity = which == Tensor::input ? spec.input : *spec.target;
+  const Quantity& quantity = which == Tensor::input    ? spec.input
+                             : which == Tensor::target ? *spec.target
+                                                       : *spec.velocity;
   const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), quantity.voxels());
-  if (config_.readers > 0)
+  if (source_.is_plain())
     source_.read_stored(sample, reader.chunks, reader.voxels.span().first(quantity.bytes()), which);
   else if constexpr (std::is_same_v<T, float>)
     source_.read(sample, voxels, which);
@@ -264,8 +283,8 @@ template <class T>
 std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
                                      std::span<float> voxels) {
   const bool as_stored =
-      symmetry == Symmetry{} && !(turns() && config_.roll) && transform_.reconstruction == 0;
-  if (as_stored && config_.readers > 0 && reader.inputs->same_for_all()) {
+      symmetry == Symmetry{} && !(turns() && config_.roll) && transform_.channels_beside() == 0;
+  if (as_stored && source_.is_plain() && reader.inputs->same_for_all()) {
     std::size_t done = 0;
     source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> bytes) {
       const std::span part(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
@@ -277,7 +296,10 @@ std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symme
     reader.inputs->begin(stored);
     reader.inputs->make_part(symmetry, source_.spec().side(), stored, voxels.first(stored.size()));
     if (transform_.reconstruction > 0)
-      reader.inputs->make_reconstruction(symmetry, stored, voxels.subspan(stored.size()));
+      reader.inputs->make_reconstruction(symmetry, stored, voxels.last(Box(source_.spec().side()).voxels()));
+    if (transform_.velocity > 0)  // last: it is read where the counts were
+      reader.inputs->make_velocity(symmetry, read<float>(sample, reader, Tensor::velocity),
+                                   voxels.subspan(stored.size()));
   }
   return source_.stored_bytes(sample);
 }

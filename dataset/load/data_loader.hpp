@@ -23,10 +23,10 @@ struct LoaderConfig {
   int global_batch = 1;  ///< samples of one step over all ranks
   int micro_batch = 1;   ///< samples that one rank works on at a time
   std::uint64_t seed = 1;
-  bool shuffle = false;                 ///< a new order every epoch; otherwise the natural order
-  bool augment = false;                 ///< turn samples by the cube's symmetries; only while shuffling
-  bool roll = false;                    ///< shift them, periodic boxes, along the axes; only while augmenting
-  int readers = 1;                      ///< threads that read ahead; 0: next() reads
+  bool shuffle = false;  ///< a new order every epoch; otherwise the natural order
+  bool augment = false;  ///< turn samples by the cube's symmetries; only while shuffling
+  bool roll = false;     ///< shift them, periodic boxes, along the axes; only while augmenting
+  int readers = 1;       ///< threads that read ahead; 0: next() reads, in all threads of the rank
   std::optional<SlabShare> share = {};  ///< what to deliver of each sample; otherwise all
   std::uint32_t most = UINT32_MAX;      ///< samples to deliver, the first of the split
   std::vector<std::uint32_t> only =
@@ -66,8 +66,8 @@ struct ReadStatistics {
 /// depend on (seed, epoch) alone, never on the ranks. Does not communicate, except as follows.
 ///
 /// Threads read, check, transform and turn samples into a ring of readers + 1 + spare batches, which have
-/// the same bits for any number of threads. Shards that only HDF5 can decode (SplitReader::is_plain) are read
-/// in next().
+/// the same bits for any number of threads. Without readers, next() makes the samples of a batch in all threads of the
+/// rank. Shards that only HDF5 can decode (SplitReader::is_plain) are read in next(), by one thread.
 ///
 /// Where ranks share samples, each reads its planes of x and delivers a slab. If it turns samples, the ranks exchange
 /// planes on these threads: they must start the same epochs and take the same batches.
@@ -114,10 +114,13 @@ class DataLoader {
   std::size_t batches_per_step() const;
   std::uint32_t samples() const;
   static std::size_t slots_of(const LoaderConfig& config);
+  /// Number of samples that may be made at once.
+  static std::size_t makers_of(const LoaderConfig& config);
   /// The samples of step batch / batches_per_step(), over all ranks.
   std::span<const std::uint32_t> step_samples(std::size_t batch) const;
   std::span<const std::uint32_t> batch_samples(std::size_t batch) const;
-  void make(std::size_t item, Reader& reader);
+  /// Makes the batch, each of its samples in one of `readers`.
+  void make(std::size_t item, std::span<Reader> readers);
   bool turns() const { return config_.shuffle && config_.augment; }
   /// Each fills `voxels` and returns the number of bytes read.
   std::uint64_t load(std::uint32_t sample, Reader& reader, std::span<float> voxels);

@@ -53,6 +53,7 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
       labels_.insert(labels_.end(), labels.begin(), labels.end());
       input_.add(shard.tensor(), row, by_planes);
       if (spec_.target) target_.add(shard.tensor(Tensor::target), row, false);
+      if (spec_.velocity) velocity_.add(shard.tensor(Tensor::velocity), row, false);
       check_listed(samples_.back(), record, shards_.back(), split);
     }
     core::ensure_unchanged(shards_.back(), before);

@@ -30,13 +30,13 @@ class SplitReader {
   /// Labels (P) in [−1, 1]; valid as long as this object.
   std::span<const float> labels(std::uint32_t index) const;
 
-  // Voxels of a sample's input, counts or a field (C, n, n, n), depending on the spec's kind, or of its target if it has one.
+  // Voxels of a sample's input, counts or a field (C, n, n, n), depending on the spec's kind, or of its target or velocities if it has them.
 
   /// Reads voxels through HDF5 and compares the crc32. Not thread-safe, because HDF5 is not.
   void read(std::uint32_t index, std::span<std::uint16_t> counts);
   void read(std::uint32_t index, std::span<float> field, Tensor which = Tensor::input);
   /// Whether every sample is stored so that read_stored() can decode it, as cosmo-prep stores them.
-  bool is_plain() const { return input_.is_plain() && target_.is_plain(); }
+  bool is_plain() const { return input_.is_plain() && target_.is_plain() && velocity_.is_plain(); }
   /// The same as read(), without HDF5, from any thread; `chunks` is the thread's own.
   void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks, std::span<std::byte> voxels,
                    Tensor which = Tensor::input) const;
@@ -65,7 +65,7 @@ class SplitReader {
     std::size_t shard;
     std::uint32_t row;
   };
-  /// Where the voxels of a tensor are, noted when the shards were checked. Empty for a target that samples lack.
+  /// Where the voxels of a tensor are, noted when the shards were checked. Empty for one that samples lack.
   struct StoredTensor {
     std::vector<std::uint32_t> crc32;  ///< (samples)
     std::vector<StoredVoxels> stored;  ///< (samples), or fewer if some are not plain
@@ -75,7 +75,10 @@ class SplitReader {
     bool is_plain() const { return stored.size() == crc32.size(); }
     void add(const TensorReader& reader, std::size_t row, bool by_planes);
   };
-  const StoredTensor& stored(Tensor which) const { return which == Tensor::input ? input_ : target_; }
+  const StoredTensor& stored(Tensor which) const {
+    if (which == Tensor::velocity) return velocity_;
+    return which == Tensor::input ? input_ : target_;
+  }
   Place place(std::uint32_t index) const;
   template <class T>
   void read_voxels(std::uint32_t index, std::span<T> voxels, Tensor which);
@@ -86,7 +89,7 @@ class SplitReader {
   std::vector<std::filesystem::path> shards_;
   std::vector<std::uint32_t> firsts_;  ///< (shards) number of each shard's first sample
   std::vector<Sample> samples_;
-  StoredTensor input_, target_;
+  StoredTensor input_, target_, velocity_;
   std::vector<float> labels_;
   std::deque<OpenShard> open_;  ///< oldest first
 };

@@ -91,6 +91,9 @@ void DatasetSource::ensure_there(const SourceContent& content, int cuts, int rol
   ensure(content.target.empty() || (manifest_.spec.target && manifest_.spec.target->name == content.target),
          Fault::config, "{} has no --target {} beside its counts: join data that have one, or leave it out.",
          common().name, content.target);
+  ensure(!content.velocity || manifest_.spec.velocity, Fault::config,
+         "{} has no velocities beside its counts: join data that have them, or leave out --velocity.",
+         common().name);
   ensure(cuts == common().cuts, Fault::config,
          "{} has universes in {} cuts per side and --subvolumes is {}: give --subvolumes {}.", common().name,
          common().cuts, cuts, common().cuts);
@@ -117,6 +120,12 @@ void DatasetSource::read(std::size_t universe, const SourceCut& cut, std::span<c
 void DatasetSource::read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) {
   const auto [split, sample] = place_of(universe, cut);
   splits_[split].read(sample, target, Tensor::target);
+}
+
+void DatasetSource::read_velocity(std::size_t universe, const SourceCut& cut, double,
+                                  std::span<const std::uint16_t>, std::span<float> velocity) {
+  const auto [split, sample] = place_of(universe, cut);
+  splits_[split].read(sample, velocity, Tensor::velocity);
 }
 
 }  // namespace cosmo::dataset

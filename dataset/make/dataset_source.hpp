@@ -23,6 +23,8 @@ class DatasetSource : public UniverseSource {
   void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
             std::span<std::uint16_t> counts) override;
   void read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) override;
+  void read_velocity(std::size_t universe, const SourceCut& cut, double redshift,
+                     std::span<const std::uint16_t> counts, std::span<float> velocity) override;
 
  private:
   std::pair<std::size_t, std::uint32_t> place_of(std::size_t universe, const SourceCut& cut) const;

@@ -59,6 +59,7 @@ core::Json ShardSettings::config() const {
                        {"seed", seed}};
   if (redshifts != std::vector<double>{0}) config["redshifts"] = redshifts;
   if (!target.empty()) config["target"] = target;
+  if (velocity) config["velocity"] = true;
   if (rolls > 0) config["rolls"] = rolls;
   if (training) config["training"] = *training;
   if (test_for) config["test_for"] = *test_for;
@@ -88,7 +89,8 @@ std::uint64_t ShardPlan::samples_of(Split which) const {
 
 double ShardPlan::sample_bytes() const {
   return std::accumulate(shape.begin(), shape.end(), double{sizeof(std::uint16_t)}, std::multiplies<>()) +
-         (target ? static_cast<double>(target->bytes()) : 0);
+         (target ? static_cast<double>(target->bytes()) : 0) +
+         (velocity ? static_cast<double>(velocity->bytes()) : 0);
 }
 
 namespace {
@@ -183,8 +185,10 @@ ShardPlan plan_shards(const JoinedSources& sources, const ShardSettings& setting
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
   const SuiteSplit parts = split_of(sources, settings);
   ShardPlan plan{
-      parts, {}, std::vector<int>(3, subvolumes.cells()), subvolumes.count(), leak_of(sources, parts), {}};
+      parts, {}, std::vector<int>(3, subvolumes.cells()), subvolumes.count(), leak_of(sources, parts),
+      {},    {}};
   if (!settings.target.empty()) plan.target = {VoxelKind::field, plan.shape, {0}, settings.target};
+  if (settings.velocity) plan.velocity = velocity_quantity(subvolumes.cells(), settings.redshifts.front());
   refuse_leak(plan.leak, "The suite", settings.allow_leak);
   if (settings.redshifts.size() > 1) {
     plan.shape.insert(plan.shape.begin(), static_cast<int>(settings.redshifts.size()));

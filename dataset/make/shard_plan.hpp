@@ -40,12 +40,13 @@ struct ShardSettings {
   std::uint64_t seed = 1;
   bool allow_leak = false;  ///< between splits; part of the config only if there is one
   std::string target = {};  ///< the field that samples have beside their counts; empty: none
+  bool velocity = false;    ///< whether samples have velocities, likewise
 
   /// The config of the Request. Redshifts, target, rolls and training are included only if they differ from what held
   /// before these settings existed.
   core::Json config() const;
   /// What is read of each universe.
-  SourceContent content() const { return {redshifts, target}; }
+  SourceContent content() const { return {redshifts, target, velocity}; }
 };
 
 /// A sub-volume of a simulation, which is given as its position in JoinedSources::universes().
@@ -63,11 +64,11 @@ struct PlannedShard {
 
 struct ShardPlan {
   SuiteSplit split;
-  std::vector<PlannedShard> shards;  ///< train, validation, test
-  std::vector<int> shape;            ///< shape of a sample
-  int subvolumes;                    ///< sub-volumes of a simulation
-  std::optional<Leak> leak;          ///< between the splits
-  std::optional<Quantity> target;    ///< the samples' target, if they have one
+  std::vector<PlannedShard> shards;          ///< train, validation, test
+  std::vector<int> shape;                    ///< shape of a sample
+  int subvolumes;                            ///< sub-volumes of a simulation
+  std::optional<Leak> leak;                  ///< between the splits
+  std::optional<Quantity> target, velocity;  ///< fields beside the samples' counts, if they have them
 
   std::uint64_t samples() const;
   std::uint64_t samples_of(Split which) const;

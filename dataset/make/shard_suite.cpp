@@ -44,7 +44,8 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
   ShardWriter writer(path, spec, shard.samples.size(), settings.compression);
   std::vector<std::uint16_t> counts(spec.input.voxels());
-  std::vector<float> target(spec.target ? spec.target->voxels() : 0);
+  std::vector<float> target(spec.target ? spec.target->voxels() : 0),
+      velocity(spec.velocity ? spec.velocity->voxels() : 0);
   for (const PlannedSample& planned : shard.samples) {
     const JoinedUniverse& universe = sources.universes()[planned.simulation];
     const std::array<int, 3> roll = roll_of(settings.seed, universe.number, planned.roll, settings.grid);
@@ -54,7 +55,9 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
     UniverseSource& source = sources.source(universe.source);
     source.read(universe.universe, cut, settings.redshifts, counts);
     if (spec.target) source.read_target(universe.universe, cut, target);
-    writer.append(describe(sources, planned, roll, spec), counts, target);
+    if (spec.velocity)
+      source.read_velocity(universe.universe, cut, settings.redshifts.front(), counts, velocity);
+    writer.append(describe(sources, planned, roll, spec), counts, {target, velocity});
   }
   std::move(writer).finish();
 }
@@ -81,7 +84,8 @@ SampleSpec common_spec(const JoinedSources& sources, const ShardPlan& plan, cons
           .rolls = settings.rolls,
           .line_of_sight = sources.first().line_of_sight,
           .settings = sources.columns(parameters.names),
-          .target = plan.target};
+          .target = plan.target,
+          .velocity = plan.velocity};
 }
 
 /// Compares the counts of all universes that shards need with the manifests of their sources. Collective.
@@ -124,10 +128,10 @@ std::optional<std::uint64_t> particles_in(const JoinedSources& sources, const Sh
   return static_cast<std::uint64_t>(particles) * boxes;
 }
 
-/// Statistics over all shards, and of the targets of training samples.
+/// Statistics over all shards, and of the fields beside training samples.
 struct Collected {
   CountStatistics counts;
-  FieldStatistics target;
+  FieldStatistics target = {}, velocity = {};
 };
 
 /// Adds up the statistics that the shards record, old and new alike.
@@ -136,9 +140,9 @@ Collected collect(const Communicator& comm, const core::OutputDirectory& output,
   CountStatistics total{0, 0, 0};
   struct OfShard {
     std::size_t number;
-    FieldStatistics target;
+    FieldStatistics target, velocity;
   };
-  std::vector<OfShard> targets;
+  std::vector<OfShard> fields;
   core::in_rounds(
       comm, plan.shards.size(),
       [&](std::size_t s) {
@@ -146,18 +150,21 @@ Collected collect(const Communicator& comm, const core::OutputDirectory& output,
         const CountSums shard = reader.statistics().counts;
         total.max_count = std::max(total.max_count, shard.max_count);
         total.particles_binned += shard.particles;
-        if (spec.target && plan.shards[s].split == Split::train)
-          targets.push_back({s, reader.statistics().target});
+        if (plan.shards[s].split == Split::train)
+          fields.push_back({s, reader.statistics().target, reader.statistics().velocity});
       },
       [](std::size_t) {});
   total.max_count = comm.max(total.max_count);
   total.particles_binned = comm.sum(total.particles_binned);
   total.particles_in = particles_in.value_or(total.particles_binned);
-  targets = core::gather_values(comm, targets);
-  std::ranges::sort(targets, {}, &OfShard::number);  // sums are the same on any number of ranks
-  FieldStatistics target;
-  for (const OfShard& shard : targets) target.add(shard.target);
-  return {total, target};
+  fields = core::gather_values(comm, fields);
+  std::ranges::sort(fields, {}, &OfShard::number);  // sums are the same on any number of ranks
+  Collected collected{total};
+  for (const OfShard& shard : fields) {
+    collected.target.add(shard.target);
+    collected.velocity.add(shard.velocity);
+  }
+  return collected;
 }
 
 DatasetManifest to_manifest(const JoinedSources& sources, const ShardPlan& plan,
@@ -167,6 +174,7 @@ DatasetManifest to_manifest(const JoinedSources& sources, const ShardPlan& plan,
   manifest.spec = std::move(spec);
   manifest.statistics = statistics.counts;
   manifest.target = statistics.target;
+  manifest.velocity = statistics.velocity;
   manifest.subvolumes = static_cast<std::uint32_t>(plan.subvolumes);
   manifest.facts = sources.facts();
   manifest.joined = sources.record();

@@ -70,14 +70,35 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
   }
 }
 
-/// Throws Error{format} naming the file unless the initial field is that of the universe.
-void check_field(const histogram::FieldFileHeader& header, const SimulationRecord& record,
-                 const std::filesystem::path& directory, const core::SimulationManifest& suite) {
-  ensure(header.quantity == "initial" && header.components == 1 && header.cells_per_side == suite.grid &&
+/// Throws Error{format} naming the file unless it has this field of the universe.
+histogram::FieldFileHeader check_field(const std::filesystem::path& file, const std::string& quantity,
+                                       int components, const SimulationRecord& record,
+                                       const core::SimulationManifest& suite) {
+  histogram::FieldFileHeader header = histogram::FieldFile(file).header();
+  ensure(header.quantity == quantity && header.components == components &&
+             header.cells_per_side == suite.grid &&
              header.box_size == suite.box_size.mpc_h(record.universe.cosmology.h) &&
              header.universe == record.universe,
-         Fault::format, "{} is not the initial field of simulation {}: run cosmo-sim again with --force.",
-         (directory / record.initial).string(), record.index);
+         Fault::format, "{} is not the {} field of simulation {}: run cosmo-sim again with --force.",
+         file.string(), quantity, record.index);
+  return header;
+}
+
+/// Throws Error{format} as check_field() does, Error{config} unless its velocities are those of the particles that are counted.
+void check_velocity(const std::filesystem::path& file, const SimulationRecord& record,
+                    const core::SimulationManifest& suite, double particles) {
+  const histogram::FieldFileHeader header = check_field(file, "velocity", 3, record, suite);
+  ensure(
+      static_cast<double>(header.particles) == particles, Fault::config,
+      "{} has the velocities of {} particles, of which {} were counted: leave out --velocity, or run cosmo-sim "
+      "without --tracers.",
+      file.string(), header.particles, particles);
+}
+
+/// The file of a universe's velocities at this redshift; empty if there is none.
+std::string velocity_of(const SimulationRecord& record, double redshift) {
+  const auto found = std::ranges::find(record.outputs, redshift, &core::SimulationOutput::redshift);
+  return found == record.outputs.end() ? "" : found->velocity;
 }
 
 }  // namespace
@@ -99,6 +120,9 @@ void SuiteSource::ensure_there(const SourceContent& content, int, int) const {
     ensure(content.target.empty() || !record.initial.empty(), Fault::config,
            "{} has no initial field of simulation {}: run cosmo-sim generate with --save counts,initial.",
            directory_.string(), record.index);
+    ensure(!content.velocity || !velocity_of(record, content.redshifts.front()).empty(), Fault::config,
+           "{} has no velocities of simulation {}: run cosmo-sim generate with --save counts,velocity.",
+           directory_.string(), record.index);
   }
 }
 
@@ -109,13 +133,14 @@ CountFile SuiteSource::counts_of(const SimulationRecord& record, double redshift
 
 /// Compares the content of the universes' files with the manifest. May run in several threads.
 void SuiteSource::check_files(std::span<const std::size_t> universes, const SourceContent& content) {
-  std::set<std::string_view> files;  // packs are those of many
+  std::set<std::string> files;  // packs are those of many
   for (const std::size_t universe : universes) {
     const SimulationRecord& record = manifest_.simulations[universe];
     for (const double redshift : content.redshifts) files.insert(record.counts(redshift));
     if (!content.target.empty()) files.insert(record.initial);
+    if (content.velocity) files.insert(velocity_of(record, content.redshifts.front()));
   }
-  for (const std::string_view file : files) {
+  for (const std::string& file : files) {
     const core::FileState before = core::check_content(directory_, *manifest_.base.find(file));
     const std::lock_guard lock(checking_);
     checked_.note(directory_ / file, before);
@@ -140,9 +165,10 @@ void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
       for (const double redshift : content.redshifts)
         check_header(counts_of(record, redshift).header(), record, redshift, directory_, manifest_,
                      particles);
-      if (!content.target.empty())
-        check_field(histogram::FieldFile(directory_ / record.initial).header(), record, directory_,
-                    manifest_);
+      if (!content.target.empty()) check_field(directory_ / record.initial, "initial", 1, record, manifest_);
+      if (content.velocity)
+        check_velocity(directory_ / velocity_of(record, content.redshifts.front()), record, manifest_,
+                       particles);
       if (!record.row) continue;
       const histogram::CountPack& pack = packs_.open(directory_ / record.counts(content.redshifts.front()));
       ensure(pack.header().universes[*record.row].simulation == record.index, Fault::format,
@@ -196,6 +222,14 @@ void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, std::s
   const std::filesystem::path path = directory_ / manifest_.simulations[universe].initial;
   histogram::read_coarse(histogram::FieldFile(path), manifest_.grid / cut.grid, cut.origin, cut.cells,
                          target);
+  checked_.ensure_unchanged(path);
+}
+
+void SuiteSource::read_velocity(std::size_t universe, const SourceCut& cut, double redshift,
+                                std::span<const std::uint16_t> counts, std::span<float> velocity) {
+  const std::filesystem::path path = directory_ / velocity_of(manifest_.simulations[universe], redshift);
+  histogram::read_mean_velocity(histogram::FieldFile(path), manifest_.grid / cut.grid, cut.origin, cut.cells,
+                                counts, velocity);
   checked_.ensure_unchanged(path);
 }
 

@@ -57,6 +57,7 @@ struct SourceCut {
 struct SourceContent {
   std::span<const double> redshifts;  ///< at which its counts are read
   std::string_view target;            ///< the field beside them; empty: none
+  bool velocity = false;              ///< whether velocities at the first redshift are read, too
 };
 
 /// Universes on disk that become samples of a dataset.
@@ -87,6 +88,10 @@ class UniverseSource {
                     std::span<std::uint16_t> counts) = 0;
   /// Reads the target (n, n, n) of a universe, which ensure_there() has found.
   virtual void read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) = 0;
+  /// Reads the mean velocities (3, n, n, n) of the particles in each voxel of a universe at this redshift [km/s], 0 where there is
+  /// none; `counts`: its counts there.
+  virtual void read_velocity(std::size_t universe, const SourceCut& cut, double redshift,
+                             std::span<const std::uint16_t> counts, std::span<float> velocity) = 0;
   /// Throws Error{format} naming the file if the counts of a universe do not sum to the particles that it states.
   virtual void check_sum(std::size_t, std::span<const double>) {}
 

@@ -84,11 +84,12 @@ FoundVoxels read_all(const ShardReader& reader, const SampleSpec& spec) {
   return found;
 }
 
-FieldStatistics read_targets(const ShardReader& reader, const Quantity& target) {
-  std::vector<float> voxels(target.voxels());
+/// Reads a field beside the input of every sample.
+FieldStatistics read_beside(const ShardReader& reader, Tensor which, const Quantity& quantity) {
+  std::vector<float> voxels(quantity.voxels());
   FieldStatistics found;
   for (std::size_t row = 0; row < reader.size(); ++row) {
-    reader.tensor(Tensor::target).read(row, std::span(voxels));
+    reader.tensor(which).read(row, std::span(voxels));
     found.add(voxels);
   }
   return found;
@@ -109,7 +110,9 @@ FoundVoxels verify_shard(const std::filesystem::path& path, const DatasetManifes
   FoundVoxels found = manifest.spec.input.kind == VoxelKind::field
                           ? read_all<float>(reader, manifest.spec)
                           : read_all<std::uint16_t>(reader, manifest.spec);
-  if (manifest.spec.target) found.all.target = read_targets(reader, *manifest.spec.target);
+  const SampleSpec& spec = manifest.spec;
+  if (spec.target) found.all.target = read_beside(reader, Tensor::target, *spec.target);
+  if (spec.velocity) found.all.velocity = read_beside(reader, Tensor::velocity, *spec.velocity);
   const VoxelStatistics& statistics = found.all;
   const VoxelStatistics& stated = reader.statistics();
   ensure(statistics.counts == stated.counts, Fault::format,
@@ -122,6 +125,7 @@ FoundVoxels verify_shard(const std::filesystem::path& path, const DatasetManifes
   };
   ensure_stated(statistics.field, stated.field);
   ensure_stated(statistics.target, stated.target);
+  ensure_stated(statistics.velocity, stated.velocity);
   return found;
 }
 

@@ -54,8 +54,9 @@ struct Quantity {
 
 /// Which of a sample's tensors.
 enum class Tensor {
-  input,  ///< what a network reads
-  target  ///< the field that it learns to predict, if there is one
+  input,    ///< what a network reads
+  target,   ///< the field that it learns to predict, if there is one
+  velocity  ///< velocities beside the input, if there are any
 };
 
 }  // namespace cosmo::dataset

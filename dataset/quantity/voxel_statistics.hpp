@@ -46,11 +46,12 @@ struct ChannelStatistics {
   bool takes(Curve curve) const { return under(curve).voxels == values.voxels; }
 };
 
-/// Statistics of all voxels of some samples; the part for the other kind stays empty, and that of targets without one.
+/// Statistics of all voxels of some samples; the part for the other kind stays empty, and those of targets and velocities without them.
 struct VoxelStatistics {
   CountSums counts;
   FieldStatistics field;
   FieldStatistics target = {};
+  FieldStatistics velocity = {};
 
   void add(std::span<const std::uint16_t> voxels) { counts.add(voxels); }
   void add(std::span<const float> voxels) { field.add(voxels); }
@@ -58,6 +59,7 @@ struct VoxelStatistics {
     counts.add(others.counts);
     field.add(others.field);
     target.add(others.target);
+    velocity.add(others.velocity);
   }
 };
 

@@ -89,8 +89,10 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
          manifest.statistics.particles_binned, manifest.statistics.particles_in);
   ensure(manifest.spec.input.kind == VoxelKind::counts || manifest.field.is_finite(), Fault::format,
          "{} has no finite statistics of its field: restore the file.", source);
-  ensure(!manifest.spec.target || manifest.target.voxels == 0 || manifest.target.is_finite(), Fault::format,
-         "{} has no finite statistics of its target: restore the file.", source);
+  for (const FieldStatistics& beside : {manifest.target, manifest.velocity}) {
+    ensure(beside.voxels == 0 || beside.is_finite(), Fault::format,
+           "{} has no finite statistics of a field beside its counts: restore the file.", source);
+  }
   const auto finite = [](const ChannelRecord& channel) {
     const ChannelStatistics& training = channel.training;
     return training.values.is_finite() && std::isfinite(channel.lowest) &&
@@ -163,6 +165,14 @@ void read_target(const Json& json, DatasetManifest& manifest) {
                                                         json.at("quantity").get<std::string>());
   const std::uint64_t trained = manifest.split(Split::train).samples;
   if (trained > 0) manifest.target = read_field_statistics(json.at("statistics"), trained * target.voxels());
+}
+
+void read_velocity(const Json& json, DatasetManifest& manifest) {
+  const Quantity& velocity =
+      manifest.spec.velocity.emplace(velocity_quantity(manifest.spec.side(), json.at("redshift")));
+  const std::uint64_t trained = manifest.split(Split::train).samples;
+  if (trained > 0)
+    manifest.velocity = read_field_statistics(json.at("statistics"), trained * velocity.voxels());
 }
 
 }  // namespace
@@ -248,6 +258,10 @@ Json DatasetManifest::details() const {
     json["target"] = {{"quantity", spec.target->name}, {"redshifts", spec.target->redshifts}};
     if (target.voxels > 0) to_json(json["target"]["statistics"], target);
   }
+  if (spec.velocity) {
+    json["velocity"] = {{"redshift", spec.velocity->redshifts.front()}};
+    if (velocity.voxels > 0) to_json(json["velocity"]["statistics"], velocity);
+  }
   if (spec.input.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_facts(json, facts);
   core::write_length(json, "box", spec.box_size);
@@ -280,6 +294,7 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
     }
     read_statistics(json.at("statistics"), manifest);
     if (json.contains("target")) read_target(json["target"], manifest);
+    if (json.contains("velocity")) read_velocity(json["velocity"], manifest);
     manifest.facts = core::read_facts(json, source);
     manifest.joined = json.value("joined", Json());
     manifest.seeds_assumed = json.value("seeds_assumed", false);

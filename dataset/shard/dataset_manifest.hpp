@@ -51,6 +51,7 @@ struct DatasetManifest {
   CountStatistics statistics;                ///< statistics of counts
   FieldStatistics field;                     ///< statistics of a field, over the training samples
   FieldStatistics target = {};               ///< those of the target, if samples have one
+  FieldStatistics velocity = {};             ///< those of the velocities, over all three components
   std::vector<ChannelRecord> channels = {};  ///< for fields; none in manifests of earlier versions
   core::Facts facts = {};                    ///< what is known of its universes; empty for arrays
   /// [{first: its first simulation's number, simulations, parameters}] of each suite that was joined; null for one.
@@ -66,6 +67,8 @@ struct DatasetManifest {
   /// --smooth if it is not between 0 and a quarter of the box, or samples are not whole boxes.
   /// `reconstruct`, likewise, is the smoothing of a reconstruction beside the voxels; the same of --reconstruct.
   VoxelTransform transform(std::string_view name, double smooth = 0, double reconstruct = 0) const;
+  /// The factor that gives the training samples' velocities deviation 1; 0 without velocities.
+  double velocity_scale() const { return velocity.deviation > 0 ? 1 / velocity.deviation : 0; }
   /// The map that gives the target's training voxels mean 0 and deviation 1.
   VoxelMap target_map() const { return {target.mean, target.deviation > 0 ? 1 / target.deviation : 1}; }
   /// Whether each channel of a field has its own scale.

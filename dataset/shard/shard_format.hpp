@@ -17,11 +17,14 @@
 //   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
 //   /t           float32 (N, n, n, n)  only where samples have a target: a field on the voxels of /x, cut and rolled with them;
 //                                 chunk = one sample, filter as /x
-//   /t_crc32, /t_plane_crc32      as those of /x
+//   /v           float32 (N, 3, n, n, n)  only where samples have velocities: mean peculiar velocity of the particles in a voxel
+//                                 along x, y and z [km/s], 0 where there is none; cut and rolled with /x; chunk = one sample, filter as /x
+//   /t_crc32, /t_plane_crc32, /v_crc32, /v_plane_crc32   as those of /x
 //   /settings    float64 (N, S)   only where settings of universes differ: their values, for texts positions
 //                                 in a list; attributes `names` (S), and NAME (texts) for each column of texts
 //   attributes of the file
-//     schema "cosmo.shard", schema_version 2, or 3 with a target, code_version, input_id (id of the suite's manifest)
+//     schema "cosmo.shard", schema_version 2, or 3 with a target, or 4 with velocities; code_version, input_id (id of the
+//                         suite's manifest)
 //     box, voxel          side of a sample and of a voxel [Mpc/h]; box_mpc, voxel_mpc [Mpc] instead if the
 //                         suite's boxes have one size in Mpc
 //     redshifts           (C)
@@ -31,7 +34,7 @@
 //     particles, max_count  sum and largest of /x; not for fields
 //     minimum, maximum, mean, deviation  for fields only, of all of /x
 //     target              the name of the target, "initial"; with it target_minimum, target_maximum,
-//                         target_mean, target_deviation of all of /t
+//                         target_mean, target_deviation of all of /t; velocity_minimum and so on those of /v
 //
 // Equal requests give equal bytes, whatever the number of ranks. A file is trusted only after its size and
 // sha256 agree with the manifest; the crc32 of a sample is checked whenever it is read.
@@ -51,8 +54,8 @@
 namespace cosmo::dataset {
 
 inline constexpr const char* kShardSchema = "cosmo.shard";
-/// Versions written, of shards without and with a target; 1 is read, too.
-inline constexpr std::uint64_t kShardSchemaVersion = 2, kTargetSchemaVersion = 3;
+/// Versions written, of shards without and with a target, and with velocities; 1 is read, too.
+inline constexpr std::uint64_t kShardSchemaVersion = 2, kTargetSchemaVersion = 3, kVelocitySchemaVersion = 4;
 inline constexpr int kMostRolls = 1000;
 
 /// What every sample of a dataset has in common.
@@ -66,12 +69,25 @@ struct SampleSpec {
   core::LineOfSight line_of_sight = {};
   std::vector<SettingColumn> settings = {};       ///< (S) in which universes differ besides their parameters
   std::optional<Quantity> target = std::nullopt;  ///< a field beside the input, on the same voxels
+  std::optional<Quantity> velocity = std::nullopt;  ///< velocities, likewise
 
   int side() const { return input.side(); }  ///< voxels per side
   core::Length voxel_size() const { return box_size / side(); }
-  /// Size of a sample's voxels, those of its target included, uncompressed. [bytes]
-  std::size_t bytes() const { return input.bytes() + (target ? target->bytes() : 0); }
+  /// Size of a sample's voxels, of all its tensors, uncompressed. [bytes]
+  std::size_t bytes() const {
+    return input.bytes() + (target ? target->bytes() : 0) + (velocity ? velocity->bytes() : 0);
+  }
+  /// The version of its shards.
+  std::uint64_t schema_version() const {
+    if (velocity) return kVelocitySchemaVersion;
+    return target ? kTargetSchemaVersion : kShardSchemaVersion;
+  }
 };
+
+/// Velocities beside samples of `side` voxels per side at this redshift.
+inline Quantity velocity_quantity(int side, double redshift) {
+  return {VoxelKind::field, {3, side, side, side}, std::vector<double>(3, redshift), "velocity"};
+}
 
 /// The name of the attribute that holds a length: `name` in Mpc/h, `name`_mpc in Mpc.
 inline std::string length_attribute(const std::string& name, core::LengthUnit unit) {

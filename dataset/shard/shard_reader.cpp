@@ -18,12 +18,16 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
   input_.emplace(path, file_, kInputNames, spec.input);
   const std::size_t size = input_->size();
   input_->read_checksums(file_, version() > 1);
-  if (spec.target) {
-    target_.emplace(path, file_, kTargetNames, *spec.target);
-    ensure(target_->size() == size, Fault::format, "{} has {} inputs and {} targets: restore the file.",
-           path_.string(), size, target_->size());
-    target_->read_checksums(file_, true);
-  }
+  const auto open_beside = [&](std::optional<TensorReader>& tensor, const TensorNames& names,
+                               const std::optional<Quantity>& quantity) {
+    if (!quantity) return;
+    tensor.emplace(path, file_, names, *quantity);
+    ensure(tensor->size() == size, Fault::format, "{} has {} samples in /x and {} in /{}: restore the file.",
+           path_.string(), size, tensor->size(), names.voxels);
+    tensor->read_checksums(file_, true);
+  };
+  open_beside(target_, kTargetNames, spec.target);
+  open_beside(velocity_, kVelocityNames, spec.velocity);
   const std::size_t parameters = spec.parameters.size();
   std::vector<double> y;
   if (parameters > 0) {
@@ -73,6 +77,7 @@ VoxelStatistics ShardReader::read_statistics(const SampleSpec& spec) const {
   else
     stated.counts = {file_.integer_attribute("particles"), file_.integer_attribute("max_count")};
   if (spec.target) stated.target = read_field(*spec.target, "target_");
+  if (spec.velocity) stated.velocity = read_field(*spec.velocity, "velocity_");
   return stated;
 }
 
@@ -80,17 +85,16 @@ std::uint64_t ShardReader::version() const { return file_.integer_attribute("sch
 
 void ShardReader::check_attributes(const SampleSpec& spec) const {
   ensure(
-      file_.text_attribute("schema") == kShardSchema && version() >= 1 && version() <= kTargetSchemaVersion,
+      file_.text_attribute("schema") == kShardSchema && version() >= 1 && version() <= kVelocitySchemaVersion,
       Fault::format, "{} has schema {} {}: this version reads {} 1 to {}.", path_.string(),
-      file_.text_attribute("schema"), version(), kShardSchema, kTargetSchemaVersion);
+      file_.text_attribute("schema"), version(), kShardSchema, kVelocitySchemaVersion);
   const auto agrees = [&](bool equal, std::string_view attribute) {
     ensure(equal, Fault::format,
            "{} has another {} than its manifest: it belongs to another dataset, restore it.", path_.string(),
            attribute);
   };
-  agrees((version() == kTargetSchemaVersion ? file_.text_attribute("target") : "") ==
-             (spec.target ? spec.target->name : ""),
-         "target");
+  agrees(std::max(version(), kShardSchemaVersion) == spec.schema_version(), "schema_version");
+  agrees(!spec.target || file_.text_attribute("target") == spec.target->name, "target");
   agrees(file_.text_attribute("input_id") == spec.input_id, "input_id");
   if (spec.parameters.size() > 0) {
     agrees(file_.texts_attribute("parameter_names") == spec.parameters.names, "parameter_names");

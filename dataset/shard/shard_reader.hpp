@@ -24,8 +24,9 @@ class ShardReader {
   const Sample& sample(std::size_t row) const { return samples_[row]; }
   /// Labels (P) in [−1, 1].
   std::span<const float> labels(std::size_t row) const;
-  /// The samples' input, or their target, which they must have.
+  /// The samples' input, or their target or velocities, which they must have.
   const TensorReader& tensor(Tensor which = Tensor::input) const {
+    if (which == Tensor::velocity) return *velocity_;
     return which == Tensor::input ? *input_ : *target_;
   }
   const VoxelStatistics& statistics() const { return statistics_; }
@@ -40,8 +41,8 @@ class ShardReader {
 
   std::filesystem::path path_;
   core::hdf5::File file_;
-  std::optional<TensorReader> input_;   ///< since the file's attributes were checked
-  std::optional<TensorReader> target_;  ///< if there is one
+  std::optional<TensorReader> input_;              ///< since the file's attributes were checked
+  std::optional<TensorReader> target_, velocity_;  ///< those that there are
   std::vector<Sample> samples_;
   std::vector<float> y_unit_;
   VoxelStatistics statistics_;

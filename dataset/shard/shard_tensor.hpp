@@ -1,5 +1,5 @@
 #pragma once
-// One tensor of a shard, the input or the target of its samples: voxels, and checksums of samples and of their planes.
+// One tensor of a shard, the input, the target or the velocities of its samples: voxels, and checksums of samples and of their planes.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +19,7 @@ struct TensorNames {
 };
 inline constexpr TensorNames kInputNames = {"x", "crc32", "plane_crc32"};
 inline constexpr TensorNames kTargetNames = {"t", "t_crc32", "t_plane_crc32"};
+inline constexpr TensorNames kVelocityNames = {"v", "v_crc32", "v_plane_crc32"};
 
 /// Writes a tensor; move-only.
 class TensorWriter {

@@ -43,15 +43,16 @@ ShardWriter::ShardWriter(const std::filesystem::path& path, const SampleSpec& sp
   const bool deflated = compression == Compression::gzip;
   input_.emplace(file_, kInputNames, spec.input, samples, deflated);
   if (spec.target) target_.emplace(file_, kTargetNames, *spec.target, samples, deflated);
+  if (spec.velocity) velocity_.emplace(file_, kVelocityNames, *spec.velocity, samples, deflated);
 }
 
 void ShardWriter::append(const Sample& sample, std::span<const std::uint16_t> counts,
-                         std::span<const float> target) {
-  append_voxels(sample, counts, target);
+                         const FieldsBeside& beside) {
+  append_voxels(sample, counts, beside);
 }
 
-void ShardWriter::append(const Sample& sample, std::span<const float> field, std::span<const float> target) {
-  append_voxels(sample, field, target);
+void ShardWriter::append(const Sample& sample, std::span<const float> field, const FieldsBeside& beside) {
+  append_voxels(sample, field, beside);
   ensure_finite(statistics_.field, sample);
 }
 
@@ -62,19 +63,23 @@ void ShardWriter::ensure_finite(const FieldStatistics& statistics, const Sample&
 }
 
 template <class T>
-void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels,
-                                std::span<const float> target) {
+void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels, const FieldsBeside& beside) {
   const std::size_t row = simulation_.size();
   const std::size_t parameters = scaler_.size();
   ensure(row < samples_ && sample.parameters.size() == parameters &&
-             sample.settings.size() == spec_.settings.size() && target.empty() != target_.has_value(),
+             sample.settings.size() == spec_.settings.size() &&
+             beside.target.empty() != target_.has_value() && beside.velocity.empty() != velocity_.has_value(),
          Fault::internal, "Sample {} does not fit in a shard of {} samples.", row, samples_);
   input_->append(row, voxels);
-  if (target_) {
-    target_->append(row, target);
-    statistics_.target.add(target);
-    ensure_finite(statistics_.target, sample);
-  }
+  const auto append_field = [&](std::optional<TensorWriter>& tensor, std::span<const float> field,
+                                FieldStatistics& statistics) {
+    if (!tensor) return;
+    tensor->append(row, field);
+    statistics.add(field);
+    ensure_finite(statistics, sample);
+  };
+  append_field(target_, beside.target, statistics_.target);
+  append_field(velocity_, beside.velocity, statistics_.velocity);
   y_.insert(y_.end(), sample.parameters.begin(), sample.parameters.end());
   y_unit_.resize(y_.size());
   scaler_.to_unit(sample.parameters, std::span(y_unit_).last(parameters));
@@ -95,9 +100,11 @@ void ShardWriter::write_statistics() {
     file_.set_attribute("particles", statistics_.counts.particles);
     file_.set_attribute("max_count", statistics_.counts.max_count);
   }
-  if (!spec_.target) return;
-  file_.set_attribute("target", spec_.target->name);
-  write_attributes(file_, statistics_.target, "target_");
+  if (spec_.target) {
+    file_.set_attribute("target", spec_.target->name);
+    write_attributes(file_, statistics_.target, "target_");
+  }
+  if (spec_.velocity) write_attributes(file_, statistics_.velocity, "velocity_");
 }
 
 void ShardWriter::finish() && {
@@ -114,6 +121,7 @@ void ShardWriter::finish() && {
   }
   input_->write_checksums(file_);
   if (target_) target_->write_checksums(file_);
+  if (velocity_) velocity_->write_checksums(file_);
   write("simulation", {samples_}, simulation_);
   write("subvolume", {samples_}, subvolume_);
   write("seed", {samples_}, seed_);
@@ -123,7 +131,7 @@ void ShardWriter::finish() && {
   }
   if (!spec_.settings.empty()) write_settings(file_, spec_.settings, settings_);
   file_.set_attribute("schema", std::string(kShardSchema));
-  file_.set_attribute("schema_version", spec_.target ? kTargetSchemaVersion : kShardSchemaVersion);
+  file_.set_attribute("schema_version", spec_.schema_version());
   file_.set_attribute("code_version", core::version());
   file_.set_attribute("input_id", spec_.input_id);
   file_.set_attribute(length_attribute("box", spec_.box_size.unit), spec_.box_size.value);
@@ -138,6 +146,7 @@ void ShardWriter::finish() && {
   write_statistics();
   input_.reset();
   target_.reset();
+  velocity_.reset();
   file_.close();
 }
 

@@ -22,6 +22,12 @@ std::string_view name_of(Compression compression);
 /// Throws Error{format} for another name than "none" and "gzip".
 Compression find_compression(std::string_view name);
 
+/// The fields beside a sample's input, those that its spec has.
+struct FieldsBeside {
+  std::span<const float> target = {};    ///< (n, n, n)
+  std::span<const float> velocity = {};  ///< (3, n, n, n)
+};
+
 /// Writes one shard from one rank; move-only. The file is complete after finish().
 class ShardWriter {
  public:
@@ -29,18 +35,17 @@ class ShardWriter {
   ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
               Compression compression);
 
-  /// Writes the next sample: its input, counts or a field (C, n, n, n), depending on the spec's kind, and its target if the
-  /// spec has one. Throws Error{io}, or Error{format} if a value is not a finite number.
-  void append(const Sample& sample, std::span<const std::uint16_t> counts,
-              std::span<const float> target = {});
-  void append(const Sample& sample, std::span<const float> field, std::span<const float> target = {});
+  /// Writes the next sample: its input, counts or a field (C, n, n, n), depending on the spec's kind, and the fields beside
+  /// it. Throws Error{io}, or Error{format} if a value is not a finite number.
+  void append(const Sample& sample, std::span<const std::uint16_t> counts, const FieldsBeside& beside = {});
+  void append(const Sample& sample, std::span<const float> field, const FieldsBeside& beside = {});
   /// Writes labels, checksums and statistics and closes the file. Throws Error{internal} if samples are
   /// missing.
   void finish() &&;
 
  private:
   template <class T>
-  void append_voxels(const Sample& sample, std::span<const T> voxels, std::span<const float> target);
+  void append_voxels(const Sample& sample, std::span<const T> voxels, const FieldsBeside& beside);
   void ensure_finite(const FieldStatistics& statistics, const Sample& sample) const;
   void write_statistics();
 
@@ -49,7 +54,7 @@ class ShardWriter {
   TargetScaler scaler_;
   std::size_t samples_;
   core::hdf5::File file_;
-  std::optional<TensorWriter> input_, target_;  ///< until finish(); the latter if there is one
+  std::optional<TensorWriter> input_, target_, velocity_;  ///< until finish(); the last two if they are there
   std::vector<double> y_;
   std::vector<float> y_unit_;
   std::vector<std::uint32_t> simulation_;

@@ -70,6 +70,13 @@ std::string describe_target(const DatasetManifest& manifest) {
   return text + "\n";
 }
 
+std::string describe_velocity(const DatasetManifest& manifest) {
+  std::string text = "velocity    mean of the particles in each voxel along x, y and z, float32";
+  if (manifest.velocity.voxels > 0)
+    text += fmt::format(", deviation {:.4g} km/s", manifest.velocity.deviation);
+  return text + "\n";
+}
+
 std::string describe(const DatasetManifest& manifest) {
   std::string text =
       fmt::format("{:<11} {:>11} {:>8} {:>7} {:>10}\n", "split", "simulations", "samples", "shards", "size");
@@ -95,6 +102,7 @@ std::string describe(const DatasetManifest& manifest) {
                       spec.voxel_size().value, name_of(spec.box_size.unit),
                       counts ? "uint16 counts" : "a float32 field");
   if (spec.target) text += describe_target(manifest);
+  if (spec.velocity) text += describe_velocity(manifest);
   for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
     text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
                         spec.parameters.high[p]);

@@ -108,6 +108,11 @@ class ExportStage : public core::Stage {
       ensure(!dataset_.spec.target || format_->name == "npy", Fault::config,
              "{} has a target beside its counts, for which --format {} has no place: give --format npy.",
              input_, format_->name);
+      ensure(
+          !dataset_.spec.velocity, Fault::config,
+          "{} has velocities beside its counts, for which exports have no place: export data of cosmo-prep shard "
+          "without --velocity.",
+          input_);
       check_fits(*format_, dataset_.spec.input.kind, dataset_.statistics.max_count);
       request = export_request(input_, dataset_, *format_, target);
     });

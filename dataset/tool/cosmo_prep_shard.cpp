@@ -49,6 +49,10 @@ void declare_shard(core::Options& options) {
       "a field beside the counts of each sample, to learn instead of parameters: initial, the linear density that "
       "cosmo-sim generate --save counts,initial wrote",
       {"initial"});
+  options.add_flag(
+      "velocity",
+      "velocities beside the counts, which networks of fields then read, too: means of the particles in each voxel, from what "
+      "cosmo-sim generate --save counts,velocity wrote");
   options.add("seed N", "1", "seed of the split and of the order of training samples");
   options.begin_group(core::kForExperts);
   options.add(
@@ -168,6 +172,10 @@ ShardSettings read_settings(const core::Options& options, const JoinedSources& s
   settings.seed = options.seed("seed");
   settings.redshifts = read_redshifts(options);
   if (options.given("target")) settings.target = options.choice("target");
+  settings.velocity = options.flag("velocity");
+  ensure(!settings.velocity || settings.redshifts.size() == 1, Fault::config,
+         "--velocity is for counts at one redshift and --redshifts gives {}: leave one out.",
+         settings.redshifts.size());
   settings.rolls = static_cast<int>(options.integer("rolls", 0, kMostRolls));
   settings.allow_leak = options.flag("allow-leak");
   return settings;

@@ -21,6 +21,7 @@ std::variant<VoxelTable, InputMaker::FieldMaps> InputMaker::map_of(const VoxelTr
 
 InputMaker::InputMaker(const VoxelTransform& transform, std::size_t channel)
     : needs_sample_(needs_whole_sample(transform)),
+      velocity_(static_cast<float>(transform.velocity)),
       relative_(transform.smoothing > 0 && divides_by_mean(transform.name)),
       channel_(channel),
       map_(map_of(transform)) {
@@ -97,6 +98,17 @@ void InputMaker::map_part(const Symmetry& symmetry, const Box& box, std::span<co
   const std::size_t size = box.voxels();
   for (std::size_t done = 0; done < part.size(); done += size)
     transform_voxels(symmetry, box, maps[first++], part.subspan(done, size), input.subspan(done, size));
+}
+
+void InputMaker::make_velocity(const Symmetry& symmetry, std::span<const float> velocity,
+                               std::span<float> input) const {
+  const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(channel_))));
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const FieldMap map{Curve::none, 0, symmetry.flipped[axis] ? -velocity_ : velocity_};
+    const auto along = static_cast<std::size_t>(symmetry.axes[axis]);
+    transform_voxels(symmetry, side, map, velocity.subspan(along * channel_, channel_),
+                     input.subspan(axis * channel_, channel_));
+  }
 }
 
 template <class T>

@@ -48,6 +48,9 @@ class InputMaker {
   template <class T>
   void make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part, std::span<float> input,
                  std::size_t first = 0) const;
+  /// Makes three channels of velocities (3, side, side, side), turned as vectors are: output axis a has the component along
+  /// the input axis that it runs along, with its sign.
+  void make_velocity(const Symmetry& symmetry, std::span<const float> velocity, std::span<float> input) const;
   /// Makes the channel (side, side, side) that reconstructs the initial density from the first channel of `sample`, turned.
   template <class T>
   void make_reconstruction(const Symmetry& symmetry, std::span<const T> sample, std::span<float> input);
@@ -65,6 +68,7 @@ class InputMaker {
                 std::size_t first) const;
 
   bool needs_sample_;
+  float velocity_;       ///< factor on velocities
   bool relative_;        ///< with a low-pass: smoothed voxels are divided by the sample's mean
   std::size_t channel_;  ///< voxels of a channel
   std::variant<VoxelTable, FieldMaps> map_;

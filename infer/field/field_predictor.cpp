@@ -32,6 +32,7 @@ void ensure_takes(const nn::ModelManifest& model, int side) {
 FieldPredictor::FieldPredictor(Models models, const std::vector<std::string>& directories, int side)
     : inputs_(transform_of(models.front()), dataset::Box(side).voxels()),
       reconstructs_(models.front().normalisation.reconstruct > 0),
+      reads_velocity_(models.front().normalisation.velocity > 0),
       input_(static_cast<std::size_t>(input_of(models.front(), side).elements())) {
   for (std::size_t m = 0; m < models.size(); ++m) {
     const nn::ModelManifest& model = models[m];
@@ -58,9 +59,11 @@ std::size_t FieldPredictor::memory_bytes(Models models, int side) {
 }
 
 template <class T>
-std::span<const float> FieldPredictor::predict(std::span<const T> box) {
-  inputs_.make(box, input_.span().first(box.size()));
-  if (reconstructs_) inputs_.make_reconstruction({}, box, input_.span().subspan(box.size()));
+std::span<const float> FieldPredictor::predict(std::span<const T> box, std::span<const float> velocity) {
+  const std::span<float> input = input_.span();
+  inputs_.make(box, input.first(box.size()));
+  if (reads_velocity_) inputs_.make_velocity({}, velocity, input.subspan(box.size()));
+  if (reconstructs_) inputs_.make_reconstruction({}, box, input.last(box.size()));
   field_.clear();
   const double share = 1 / static_cast<double>(networks_.size());
   for (std::size_t m = 0; m < networks_.size(); ++m) {
@@ -74,7 +77,8 @@ std::span<const float> FieldPredictor::predict(std::span<const T> box) {
   return field_;
 }
 
-template std::span<const float> FieldPredictor::predict(std::span<const std::uint16_t>);
-template std::span<const float> FieldPredictor::predict(std::span<const float>);
+template std::span<const float> FieldPredictor::predict(std::span<const std::uint16_t>,
+                                                        std::span<const float>);
+template std::span<const float> FieldPredictor::predict(std::span<const float>, std::span<const float>);
 
 }  // namespace cosmo::infer

@@ -48,7 +48,8 @@ class FieldWork {
         iterative_(kIterative.front(), reader.spec().side()),
         counts_(reader.spec().input.voxels()),
         excess_(reader.spec().target->voxels()),
-        truth_(reader.spec().target->voxels()) {}
+        truth_(reader.spec().target->voxels()),
+        velocity_(job.models.front().normalisation.velocity > 0 ? reader.spec().velocity->voxels() : 0) {}
 
   /// The predicted field of a sample; valid until the next call.
   std::span<const float> predict(std::uint32_t sample) {
@@ -57,7 +58,9 @@ class FieldWork {
     core::ensure(core::all_finite(std::span<const float>(truth_)), core::Fault::format,
                  "The target of {} is not finite: find what is damaged with cosmo-prep verify.",
                  reader_.describe(sample));
-    const std::span<const float> field = predictor_.predict(std::span<const std::uint16_t>(counts_));
+    if (!velocity_.empty()) reader_.read(sample, velocity_, dataset::Tensor::velocity);
+    const std::span<const float> field =
+        predictor_.predict(std::span<const std::uint16_t>(counts_), velocity_);
     core::ensure(core::all_finite(field), core::Fault::numeric,
                  "The predicted field of {} is not finite: the training has failed, train again.",
                  reader_.describe(sample));
@@ -103,7 +106,7 @@ class FieldWork {
   dataset::Reconstruction standard_;
   dataset::IterativeReconstruction iterative_;
   std::vector<std::uint16_t> counts_;
-  std::vector<float> excess_, truth_;
+  std::vector<float> excess_, truth_, velocity_;
 };
 
 /// The methods with the sums of all universes, in the order of samples.
@@ -132,7 +135,8 @@ std::size_t field_memory(const FieldJob& job, int side) {
   const std::size_t voxels = dataset::Box(side).voxels();
   return FieldPredictor::memory_bytes(job.models, side) + FieldSpectra::memory_bytes(side) +
          dataset::Reconstruction::memory_bytes(voxels) +
-         dataset::IterativeReconstruction::memory_bytes(voxels) + 4 * voxels * sizeof(float);
+         dataset::IterativeReconstruction::memory_bytes(voxels) +
+         (job.models.front().normalisation.velocity > 0 ? 7 : 4) * voxels * sizeof(float);
 }
 
 std::string field_path(std::uint32_t simulation) {

@@ -85,7 +85,7 @@ std::string map_constant(OnnxGraph& graph, const std::string& name, const datase
 /// The nodes that make the network's input from counts, as dataset::VoxelTransform defines them.
 void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform, int side,
                             const std::string& target) {
-  const std::string mapped = transform.reconstruction > 0 ? "voxels/mapped" : target;
+  const std::string mapped = transform.channels_beside() > 0 ? "voxels/mapped" : target;
   const VoxelNodes* nodes = core::find_row(kVoxelNodes, transform.name);
   core::ensure(nodes != nullptr, core::Fault::internal, "No ONNX nodes for the voxels {}.", transform.name);
   const std::string smoothed =
@@ -96,8 +96,13 @@ void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& tra
                  "voxels/centred");
   graph.node("Mul", {centred, map_constant(graph, "voxels.scale", transform, &dataset::VoxelMap::scale)},
              mapped);
-  if (mapped != target)
-    graph.node("Concat", {mapped, "reconstruction"}, target, OnnxAttributes().add("axis", std::int64_t{1}));
+  if (mapped == target) return;
+  std::vector<std::string> channels = {mapped};
+  if (transform.velocity > 0)
+    channels.push_back(graph.node("Mul", {"velocity", graph.constant("velocity.scale", transform.velocity)},
+                                  "velocity/scaled"));
+  if (transform.reconstruction > 0) channels.push_back("reconstruction");
+  graph.node("Concat", channels, target, OnnxAttributes().add("axis", std::int64_t{1}));
 }
 
 /// The field in physical units.
@@ -208,6 +213,7 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
   OnnxGraph graph;
   const std::int64_t size = model.input.size;
   graph.input("counts", {model.input.channels, size, size, size});
+  if (model.normalisation.velocity > 0) graph.input("velocity", {3, size, size, size});
   if (model.normalisation.reconstruct > 0) graph.input("reconstruction", {1, size, size, size});
   append_voxel_transform(graph, predictor.transform(), model.input.size, tensor_of(spec.input));
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {

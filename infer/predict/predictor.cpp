@@ -35,6 +35,7 @@ dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
     transform.maps.push_back({normalisation.offset[c], normalisation.scale[c]});
   transform.smoothing = normalisation.smooth / model.input.voxel_size.value;
   transform.reconstruction = normalisation.reconstruct / model.input.voxel_size.value;
+  transform.velocity = normalisation.velocity;
   return transform;
 }
 

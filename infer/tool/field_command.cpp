@@ -23,6 +23,7 @@
 #include "infer/field/field_page.hpp"
 #include "infer/field/field_predictor.hpp"
 #include "infer/field/field_split.hpp"
+#include "infer/field/velocity_input.hpp"
 #include "infer/input/predictions.hpp"
 #include "infer/input/universe_list.hpp"
 #include "infer/predict/ensemble.hpp"
@@ -155,6 +156,10 @@ class FieldSplitStage : public core::Stage {
         "predict universes in files with --input.",
         directory_, field.quantity, field.quantity);
     core::ensure(
+        spec.velocity || models_.first().normalisation.velocity == 0, Fault::config,
+        "{} has no velocities beside its counts, which the model reads: make it with cosmo-prep shard --velocity.",
+        directory_);
+    core::ensure(
         data_.subvolumes == 1, Fault::config,
         "{} holds sub-volumes, and fields are predicted in whole periodic boxes: shard with --subvolumes 1.",
         directory_);
@@ -201,6 +206,9 @@ class FieldInputStage : public core::Stage {
         core::Facts facts = open.facts;  // boxes of other sizes are as good: convolutions hold for all
         std::erase_if(facts, [](const auto& fact) { return fact.first.starts_with("box"); });
         facts_.push_back({open.path, std::move(facts)});
+        if (!reads_velocity()) continue;
+        const std::filesystem::path velocity = velocity_file(open);
+        if (std::ranges::count(list_.suites, universe.source.suite) == 0) files.push_back(velocity.string());
       }
       std::ranges::copy(recognise(models_.models, list_, seeds), std::back_inserter(models_.doubts));
       request = request_of("predict", models_, target);
@@ -222,7 +230,8 @@ class FieldInputStage : public core::Stage {
     run.comm.agree(
         [&] { memory = core::resident_memory() + FieldPredictor::memory_bytes(models_.models, largest); });
     for (const int side : sides_) disk += dataset::Box(side).voxels() * sizeof(float);
-    return needs_of(run.comm.max(memory + 4 * dataset::Box(largest).voxels()), disk);
+    return needs_of(run.comm.max(memory + (reads_velocity() ? 16 : 4) * dataset::Box(largest).voxels()),
+                    disk);
   }
 
   core::Report outline() override {
@@ -260,6 +269,8 @@ class FieldInputStage : public core::Stage {
   }
 
  private:
+  bool reads_velocity() const { return models_.first().normalisation.velocity > 0; }
+
   /// Adds to the doubts how the universes differ from those of the training: by what is known of them and, of up to
   /// kMostCompared, by their counts, if they have as many voxels as those. Collective.
   void compare_with_trained() {
@@ -301,12 +312,13 @@ class FieldInputStage : public core::Stage {
     if (!predictor_ || predicted_side_ != side)
       predictor_.emplace(models_.models, models_.directories, predicted_side_ = side);
     whole.input.size = side;
+    const std::vector<float> velocity = reads_velocity() ? read_velocity(universe) : std::vector<float>();
     const UniverseCounts counts = read_universe(run.log, whole, std::move(universe));
     const std::vector<std::uint16_t> box = box_of(counts, whole);
     core::ensure(std::ranges::any_of(box, [](std::uint16_t count) { return count > 0; }), Fault::config,
                  "{} has no particle: there is nothing to predict from; check the file.",
                  list_.universes[u].name);
-    const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box));
+    const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box), velocity);
     if (list_.universes[u].source.path.extension() == ".npy") {
       return core::write_bytes(part, core::encode_npy("<f4", {side, side, side}, std::as_bytes(field)));
     }

@@ -53,6 +53,7 @@ Json normalisation_json(const InputNormalisation& normalisation, core::LengthUni
   if (normalisation.smooth > 0) core::write_length(record, "smooth", {normalisation.smooth, unit});
   if (normalisation.reconstruct > 0)
     core::write_length(record, "reconstruction", {normalisation.reconstruct, unit});
+  if (normalisation.velocity > 0) record["velocity_scale"] = normalisation.velocity;
   return record;
 }
 
@@ -235,7 +236,8 @@ void read_details(const Json& json, ModelManifest& model) {
       numbers_in(normalisation.at("scale")),
       normalisation.at("mean_count"),
       normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0),
-      normalisation.value(core::key_of("reconstruction", model.input.voxel_size.unit), 0.0)};
+      normalisation.value(core::key_of("reconstruction", model.input.voxel_size.unit), 0.0),
+      normalisation.value("velocity_scale", 0.0)};
   if (json.contains("target")) {
     const Json& target = json["target"];
     model.target = {target.at("quantity"), target.at("redshifts"), target.at("offset"), target.at("scale")};

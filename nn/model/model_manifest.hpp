@@ -30,6 +30,7 @@ struct InputNormalisation {
   double mean_count;           ///< particles per voxel in the training data; 0 for fields
   double smooth = 0;           ///< deviation of the low-pass before it [unit of the voxel]; 0: none
   double reconstruct = 0;  ///< smoothing of the reconstruction that is the last channel [likewise]; 0: none
+  double velocity = 0;     ///< factor on the velocities that are channels after the voxels [s/km]; 0: none
 };
 
 /// A field that a network predicts: (voxel - offset) × scale for each voxel of it.
@@ -116,9 +117,11 @@ struct ModelManifest {
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;
-  /// The shape of the network's input: that of the data, and a channel for a reconstruction if it reads one.
+  /// The shape of the network's input: that of the data, three channels of velocities and one of a reconstruction if it
+  /// reads these.
   Shape network_input() const {
-    return {input.channels + (normalisation.reconstruct > 0 ? 1 : 0), input.size};
+    return {input.channels + (normalisation.velocity > 0 ? 3 : 0) + (normalisation.reconstruct > 0 ? 1 : 0),
+            input.size};
   }
   /// Number of outputs of the network; of a field, its channels.
   int outputs() const { return output.shape().channels; }

@@ -8,9 +8,9 @@ import numpy as np
 from cosmo_data.errors import DataError, parsing
 
 SCHEMA = "cosmo.shard"
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 TABLES = {"y": "float64", "y_unit": "float32", "crc32": "uint32", "simulation": "uint32", "subvolume": "uint8",
-          "seed": "uint64", "roll": "uint16", "t_crc32": "uint32"}
+          "seed": "uint64", "roll": "uint16", "t_crc32": "uint32", "v_crc32": "uint32"}
 
 
 def voxel_dtype(manifest):
@@ -22,7 +22,7 @@ class Shard:
     """An open shard of a dataset with this manifest.
 
     The small tables are read at once: y (N, P) float64, y_unit (N, P) float32, and (N) crc32, simulation, subvolume, seed and roll,
-    settings (N, S) float64 if universes differ in settings, and t_crc32 (N) if samples have a target.
+    settings (N, S) float64 if universes differ in settings, and t_crc32 and v_crc32 (N) if samples have a target or velocities.
     Raises DataError if the file is not HDF5, has another schema version, or does not agree with the manifest.
     """
 
@@ -37,7 +37,8 @@ class Shard:
             self._x, self.roll = file["x"], np.zeros(rows, "uint16")
             self.y, self.y_unit = (np.zeros((rows, 0), TABLES[name]) for name in ("y", "y_unit"))
             labelled = len(parameters) > 0  # data for a target alone may have no parameter that varies
-            expected = {"roll": "roll" in file or manifest.get("rolls"), "t_crc32": "target" in manifest, "y": labelled, "y_unit": labelled}
+            expected = {"roll": "roll" in file or manifest.get("rolls"), "t_crc32": "target" in manifest, "v_crc32": "velocity" in manifest,
+                        "y": labelled, "y_unit": labelled}
             tables = {name: file[name] for name in TABLES if expected.get(name, True)}
             agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == voxel_dtype(manifest),
                      "parameter_names": list(file.attrs["parameter_names"] if labelled else []) == parameters,
@@ -45,11 +46,14 @@ class Shard:
             for name, table in tables.items():
                 shape = (rows, len(parameters)) if name in ("y", "y_unit") else (rows,)
                 agree[f"shape or type of {name}"] = (table.shape, table.dtype) == (shape, TABLES[name])
-            self._t = None
+            self._t = self._v = None
             agree["target"] = file.attrs.get("target") == manifest.get("target", {}).get("quantity")
             if "target" in manifest:
                 self._t = file["t"]
                 agree["shape or type of t"] = (self._t.shape, self._t.dtype) == ((rows, *manifest["shape"][-3:]), "float32")
+            if "velocity" in manifest:
+                self._v = file["v"]
+                agree["shape or type of v"] = (self._v.shape, self._v.dtype) == ((rows, 3, *manifest["shape"][-3:]), "float32")
             self.settings = None
             if columns := manifest.get("settings"):
                 table = file["settings"]
@@ -73,6 +77,12 @@ class Shard:
         if self._t is None:
             raise DataError(f"{self.path} has no target beside its samples: make them with cosmo-prep shard --target initial.")
         return self._read(self._t, self.t_crc32, row, check, out)
+
+    def velocity(self, row, check=True, out=None):
+        """The velocities of a row, likewise."""
+        if self._v is None:
+            raise DataError(f"{self.path} has no velocities beside its samples: make them with cosmo-prep shard --velocity.")
+        return self._read(self._v, self.v_crc32, row, check, out)
 
     def _read(self, stored, crc32, row, check, out):
         voxels = np.empty(stored.shape[1:], stored.dtype) if out is None else out

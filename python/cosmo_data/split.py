@@ -133,6 +133,12 @@ class Split(collections.abc.Sequence):
         shard, row = self._place(index)
         return shard.target(row, self.check, out)
 
+    def velocity(self, index, out=None):
+        """Mean peculiar velocity of the particles in each voxel along x, y and z [km/s], float32 (3, n, n, n), if the data set has velocities
+        (cosmo-prep shard --velocity)."""
+        shard, row = self._place(index)
+        return shard.velocity(row, self.check, out)
+
     def parameters(self, index):
         """(P) float64: the parameters in physical units, in the order of `names`."""
         shard, row = self._place(index)

@@ -43,3 +43,13 @@ def turn(voxels, symmetry):
     first = voxels.ndim - 3
     turned = voxels.transpose(*range(first), *(first + axis for axis in axes))
     return turned[(..., *(slice(None, None, -1 if backwards else 1) for backwards in flipped))]
+
+
+def turn_vectors(vectors, symmetry):
+    """Vectors (..., 3, n, n, n), such as velocities, turned by a symmetry: components are turned and reordered with the voxels; a copy."""
+    axes, flipped = cube_symmetry(symmetry)
+    turned = turn(vectors, symmetry)[..., list(axes), :, :, :]
+    for axis, backwards in enumerate(flipped):
+        if backwards:
+            turned[..., axis, :, :, :] *= -1
+    return turned

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -25,6 +26,15 @@ std::vector<float> field_of(std::uint32_t sample) {
   return field;
 }
 
+std::vector<float> radii() {
+  std::vector<float> radii;
+  for (const int stride : {kSide * kSide, kSide, 1}) {
+    for (int v = 0; v < kSide * kSide * kSide; ++v)
+      radii.push_back(static_cast<float>(v / stride % kSide) - 0.5f * (kSide - 1));
+  }
+  return radii;
+}
+
 void flip_bit(const fs::path& path, std::streamoff position) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekg(position);
@@ -45,10 +55,25 @@ std::streamoff find_counts(const fs::path& path, std::uint32_t sample) {
 
 namespace {
 
-/// Writes samples of which sample i has the voxels `voxels_of(i)`, and these as a target if asked.
+/// Four times the squares of radii().
+std::vector<std::uint16_t> counts_of_radii(std::uint32_t) {
+  const std::vector<float> r = radii();
+  std::vector<std::uint16_t> counts(r.size() / 3);
+  for (std::size_t i = 0; i < r.size(); ++i)
+    counts[i % counts.size()] =
+        static_cast<std::uint16_t>(counts[i % counts.size()] + std::lround(4 * r[i] * r[i]));
+  return counts;
+}
+
+/// Fields beside the counts.
+struct Beside {
+  bool target = false, velocity = false;
+};
+
+/// Writes samples of which sample i has the voxels `voxels_of(i)`, and these as a target and radii() as velocities if asked.
 template <class VoxelsOf>
 DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, Compression compression,
-                              VoxelKind kind, VoxelsOf* voxels_of, bool with_target = false) {
+                              VoxelKind kind, VoxelsOf* voxels_of, Beside beside = {}) {
   constexpr std::uint32_t kSamplesPerShard = 5;
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
@@ -56,7 +81,8 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
                    .box_size = core::Length(64),
                    .mean_count = kind == VoxelKind::counts ? 8.0 : 0.0,
                    .input_id = "sha256:0"};
-  if (with_target) manifest.spec.target = {VoxelKind::field, {kSide, kSide, kSide}, {0}, "initial"};
+  if (beside.velocity) manifest.spec.velocity = velocity_quantity(kSide, 0);
+  if (beside.target) manifest.spec.target = {VoxelKind::field, {kSide, kSide, kSide}, {0}, "initial"};
   SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
   fs::create_directories(directory / "train");
   for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {
@@ -66,8 +92,9 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
     for (std::uint32_t i = first; i < last; ++i) {
       const double share = (i + 0.5) / samples;
       const auto voxels = voxels_of(i);
-      const std::vector<float> target(with_target ? voxels.begin() : voxels.end(), voxels.end());
-      writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels, target);
+      const std::vector<float> target(beside.target ? voxels.begin() : voxels.end(), voxels.end());
+      const std::vector<float> velocity = beside.velocity ? radii() : std::vector<float>();
+      writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels, {target, velocity});
       train.simulations.push_back(i);
       train.seeds.push_back(1000 + i);
     }
@@ -88,7 +115,12 @@ DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, 
 }
 
 DatasetManifest write_targets(const fs::path& directory, std::uint32_t samples, Compression compression) {
-  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of, true);
+  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of, {.target = true});
+}
+
+DatasetManifest write_velocities(const fs::path& directory, std::uint32_t samples, Compression compression) {
+  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of_radii,
+                       {.velocity = true});
 }
 
 DatasetManifest write_fields(const fs::path& directory, std::uint32_t samples, Compression compression) {

@@ -32,7 +32,12 @@ DatasetManifest write_dataset(const std::filesystem::path& directory, std::uint3
 /// The same with a target beside the counts: the same numbers.
 DatasetManifest write_targets(const std::filesystem::path& directory, std::uint32_t samples,
                               Compression compression = Compression::none);
-/// The same for fields, which are not counts.
+/// The radial vectors (3, 4, 4, 4) from the middle of a box, in voxels.
+std::vector<float> radii();
+/// Samples whose velocities are radii(), and whose counts are four times their squares.
+DatasetManifest write_velocities(const std::filesystem::path& directory, std::uint32_t samples,
+                                 Compression compression = Compression::none);
+/// The same as write_dataset() for fields, which are not counts.
 DatasetManifest write_fields(const std::filesystem::path& directory, std::uint32_t samples,
                              Compression compression = Compression::none);
 

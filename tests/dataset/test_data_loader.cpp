@@ -352,3 +352,45 @@ TEST_CASE("a target is turned, rolled and mapped with its sample, by threads and
     CHECK(seen.size() == 2 * kSamples);  // other turns and rolls in each epoch
   }
 }
+
+TEST_CASE("velocities are turned as vectors, and rolled with their counts, by threads and through HDF5") {
+  for (const auto& [compression, readers] :
+       {std::pair(Compression::none, 2), std::pair(Compression::none, 0), std::pair(Compression::gzip, 0)}) {
+    const TemporaryDirectory directory;
+    const DatasetManifest manifest = write_velocities(directory.path(), kSamples, compression);
+    SplitReader reader(directory.path(), manifest, Split::train);
+    constexpr std::size_t kSize = kSide * kSide * kSide;
+    VoxelTransform transform = kLog1p;
+    transform.velocity = 2;
+    for (const bool roll : {false, true}) {
+      DataLoader loader(reader, transform,
+                        {.global_batch = 4,
+                         .micro_batch = 2,
+                         .shuffle = true,
+                         .augment = true,
+                         .roll = roll,
+                         .readers = readers});
+      std::set<std::vector<float>> seen;
+      loader.start_epoch(0);
+      while (const auto batch = loader.next()) {
+        for (std::size_t row = 0; row < batch->samples.size(); ++row) {
+          const auto counts = batch->voxels.subspan(row * 4 * kSize, kSize),
+                     velocity = batch->voxels.subspan((row * 4 + 1) * kSize, 3 * kSize);
+          if (!roll) {  // a radial field is the same from all sides
+            const std::vector<float> expected = radii();
+            for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(velocity[i] == 2 * expected[i]);
+          }
+          for (std::size_t v = 0; v < kSize; ++v) {
+            double square = 0;
+            for (std::size_t axis = 0; axis < 3; ++axis)
+              square += std::pow(static_cast<double>(velocity[axis * kSize + v]), 2);
+            const double count = std::exp(static_cast<double>(counts[v]) + std::log(9.0)) - 1;
+            REQUIRE(square == Approx(count).margin(1e-3));
+          }
+          seen.insert({velocity.begin(), velocity.end()});
+        }
+      }
+      CHECK((seen.size() > kSamples / 2) == roll);
+    }
+  }
+}

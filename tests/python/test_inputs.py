@@ -11,7 +11,7 @@ import unittest
 import h5py
 import numpy as np
 
-from cosmo_data import SYMMETRIES, DataError, Inputs, Split, Transform, choose_symmetry, cube_symmetry, read_manifest, turn
+from cosmo_data import SYMMETRIES, DataError, Inputs, Split, Transform, choose_symmetry, cube_symmetry, read_manifest, turn, turn_vectors
 from cosmo_data.philox import philox
 from synthetic import write_cubes, write_fields
 from toolkit import ROOT, PrepTest, cosmo_train, succeed
@@ -44,6 +44,11 @@ class Symmetries(unittest.TestCase):
         cubes = np.arange(54).reshape(2, 3, 3, 3)
         for s in range(SYMMETRIES):
             np.testing.assert_array_equal(turn(cubes, s), [turn(cube, s) for cube in cubes])
+
+    def test_a_radial_field_is_the_same_from_all_sides(self):
+        radii = np.array(np.meshgrid(*[np.arange(4) - 1.5] * 3, indexing="ij"))
+        for s in range(SYMMETRIES):
+            np.testing.assert_array_equal(turn_vectors(radii[None], s)[0], radii)
 
     def test_unknown_ones_are_refused(self):
         for index in (-1, SYMMETRIES):

@@ -18,6 +18,7 @@ struct Objective {
   std::string voxels;           ///< name of the transform that makes the input
   double smooth;                ///< deviation of the low-pass before it [unit of the voxels]; 0: none
   double reconstruct;      ///< smoothing of a reconstruction beside the input [unit of the voxels]; 0: none
+  bool velocity;           ///< the network reads the velocities beside the counts, too
   bool by_channel;         ///< each channel of a field has its own offset and scale
   bool augment;            ///< change training samples at random
   bool roll;               ///< also shift whole periodic boxes
@@ -35,7 +36,8 @@ struct Objective {
     options.add(
         "target NAME", std::nullopt,
         "predict a field on the voxels of the input instead of parameters: initial, the linear density that the "
-        "data have beside their counts (cosmo-prep shard --target)",
+        "data have beside their counts (cosmo-prep shard --target); where they have velocities (--velocity), too, the "
+        "network reads these as three more channels",
         {"initial"});
     options.add(
         "reconstruct R|off", "off",
@@ -77,6 +79,7 @@ struct Objective {
                  "--reconstruct {} is not positive: give a length, or off.", options.text("reconstruct"));
     core::ensure(options.text("reconstruct") == "off" || !objective.target.empty(), core::Fault::usage,
                  "Option --reconstruct applies only with --target: leave it out.");
+    objective.velocity = !objective.target.empty() && data.spec.velocity.has_value();
     (void)objective.transform(data);
     objective.by_channel = data.scaled_by_channel();
     const std::string& augment = options.choice("augment");
@@ -97,7 +100,9 @@ struct Objective {
 
   /// How voxels of the data become the network's input.
   dataset::VoxelTransform transform(const dataset::DatasetManifest& data) const {
-    return data.transform(voxels, smooth, reconstruct);
+    dataset::VoxelTransform made = data.transform(voxels, smooth, reconstruct);
+    if (velocity) made.velocity = data.velocity_scale();
+    return made;
   }
   /// How voxels of the target become the numbers that the network predicts, if there is a target.
   std::optional<dataset::VoxelMap> target_map(const dataset::DatasetManifest& data) const {
@@ -108,6 +113,7 @@ struct Objective {
     output.identify(config);
     if (!target.empty()) config["target"] = target;
     config["voxels"] = voxels;
+    if (velocity) config["velocity"] = true;
     if (reconstruct > 0) config["reconstruction"] = reconstruct;
     if (smooth > 0) config["smooth"] = smooth;
     if (by_channel) config["voxels_by_channel"] = true;

@@ -47,10 +47,13 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
              model.output.option() == plan.objective.output.option(),
          Fault::config, "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,
          model.normalisation.voxels, model.output.option());
-  ensure((model.target ? model.target->quantity : "") == plan.objective.target &&
-             model.normalisation.reconstruct == plan.objective.reconstruct,
-         Fault::config,
-         "{} of --init-from predicts another --target, or with another --reconstruct: give the same.", name);
+  ensure(
+      (model.target ? model.target->quantity : "") == plan.objective.target &&
+          model.normalisation.reconstruct == plan.objective.reconstruct &&
+          (model.normalisation.velocity > 0) == plan.objective.velocity,
+      Fault::config,
+      "{} of --init-from predicts another --target, or from other channels (--reconstruct, velocities): give the same.",
+      name);
   ensure(have_the_same_weights(model.network, plan.network.spec) && model.network_input() == plan.input,
          Fault::config,
          "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "

@@ -50,7 +50,9 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
                "--output {} is the data: give the model a directory of its own.", plan.directory);
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.objective = Objective::read(options, context);
-  plan.input = {data.spec.input.channels() + (plan.objective.reconstruct > 0 ? 1 : 0), data.spec.side()};
+  plan.input = {
+      data.spec.input.channels() + static_cast<int>(plan.objective.transform(data).channels_beside()),
+      data.spec.side()};
   plan.network = NetworkChoice::read(options, context);
   nn::NetworkSpec& network = plan.network.spec;
   network = nn::with_outputs(network, plan.objective.output.shape().channels);

@@ -100,7 +100,8 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.epochs = plan.epochs;
   model.choice_epochs = plan.objective.choice_epochs;
   model.normalisation = {
-      transform.name, {}, {}, data.spec.mean_count, plan.objective.smooth, plan.objective.reconstruct};
+      transform.name,    {}, {}, data.spec.mean_count, plan.objective.smooth, plan.objective.reconstruct,
+      transform.velocity};
   for (const dataset::VoxelMap& map : transform.maps) {
     model.normalisation.offset.push_back(map.offset);
     model.normalisation.scale.push_back(map.scale);

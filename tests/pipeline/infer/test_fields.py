@@ -232,5 +232,81 @@ class FieldNetworks(DirectoryTest):
         self.refused(USAGE, ["give --output"], *infer, "--input", self.suite)
 
 
+class Velocities(DirectoryTest):
+    """Networks that read velocities beside the counts."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.suite, cls.data, cls.model, cls.out = (cls.root / name for name in ("suite", "data", "model", "out"))
+        suite = [24 if word == 8 else word for word in SUITE[:-1]]
+        succeed("cosmo-sim", *suite, "counts,initial,velocity", "--output", cls.suite)
+        cls.shard = ["shard", "--input", cls.suite, "--target", "initial", "--subvolumes", 1, "--validation", 1, "--test", 2]
+        succeed("cosmo-prep", *cls.shard, "--velocity", "--output", cls.data)
+        cls.words = ["--target", "initial", "--reconstruct", RADIUS, "--global-batch", 2, "--epochs", 20]
+        succeed("cosmo-train", "--data", cls.data, *cls.words, "--output", cls.model)
+        cls.found = succeed("cosmo-infer", "--model", cls.model, "--data", cls.data, "--output", cls.out)
+        cls.test = cosmo_data.Split(cls.data, "test")
+
+    def field(self, out, name):
+        with h5py.File(out / f"fields/{name}.h5") as file:
+            return file["initial"][:]
+
+    def folder(self, i):
+        return self.suite / f"sim-{self.test.identity(i).simulation:05}"
+
+    def test_they_help(self):
+        data, model = self.root / "still", self.root / "still-model"
+        succeed("cosmo-prep", *self.shard, "--output", data)
+        succeed("cosmo-train", "--data", data, *self.words, "--output", model)
+        without = succeed("cosmo-infer", "--model", model, "--data", data, "--output", self.root / "still-out")
+        r = [np.mean(found["metrics"]["fields"]["initial"]["r"]) for found in (self.found, without)]
+        self.assertGreater(r[0], r[1] + 0.005)
+
+    def test_universes_in_files(self):
+        expected = self.field(self.out, f"simulation-{self.test.identity(0).simulation:05}")
+        for name, given in (("file", self.folder(0) / "counts_z0.h5"), ("folder", self.folder(0))):
+            succeed("cosmo-infer", "--model", self.model, "--input", given, "--output", self.root / name)
+            np.testing.assert_array_equal(self.field(self.root / name, "universe-00000"), expected)
+        np.save(self.root / "own.npy", self.test.voxels(0))
+        done = run("cosmo-infer", "--model", self.model, "--input", self.root / "own.npy", "--box", BOX, "--output", self.root / "no")
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertIn("--save counts,velocity", error_line(done, "cosmo-infer"))
+        swapped = self.root / "swapped"
+        swapped.mkdir()
+        for name, folder in (("counts_z0.h5", self.folder(0)), ("velocity_z0.h5", self.folder(1))):
+            (swapped / name).write_bytes((folder / name).read_bytes())
+        done = run("cosmo-infer", "--model", self.model, "--input", swapped / "counts_z0.h5", "--output", self.root / "no")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("has not the velocities of", error_line(done, "cosmo-infer"))
+
+    def test_data_without_velocities_are_refused(self):
+        succeed("cosmo-prep", *self.shard, "--output", self.root / "none")
+        done = run("cosmo-infer", "--model", self.model, "--data", self.root / "none", "--output", self.root / "no")
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertIn("cosmo-prep shard --velocity", error_line(done, "cosmo-infer"))
+
+    def test_onnx(self):
+        path = self.root / "model.onnx"
+        succeed("cosmo-infer", "export", "--model", self.model, "--output", path)
+        graph = onnx.load(path)
+        self.assertEqual([tensor.name for tensor in graph.graph.input], ["counts", "velocity", "reconstruction"])
+        counts = self.test.voxels(0).astype("f4")
+        inputs = {"counts": counts[None], "velocity": self.test.velocity(0),
+                  "reconstruction": cosmo_data.reconstruct(counts, RADIUS / (BOX / VOXELS)).astype("f4")[None]}
+        found = evaluate(graph, **{name: values[None] for name, values in inputs.items()})["field"]
+        expected = self.field(self.out, f"simulation-{self.test.identity(0).simulation:05}")
+        np.testing.assert_allclose(found[0, 0], expected, atol=1e-4 * np.ptp(expected))
+
+    def test_the_same_bytes_on_any_readers_and_after_a_stop(self):
+        words = ["cosmo-train", "--data", self.data, *self.words[:-1], 2, "--deterministic", "any"]
+        succeed(*words, "--output", self.root / "one")
+        succeed(*words, "--readers", 0, "--output", self.root / "none-ahead")
+        stopped = run(*words, "--time-limit", "1e-5", "--output", self.root / "stopped", ranks=2)
+        self.assertEqual(stopped.returncode, STOPPED, stopped.stderr)
+        succeed(*words, "--output", self.root / "stopped")
+        self.assertEqual(len({(self.root / name / "history.csv").read_text() for name in ("one", "none-ahead", "stopped")}), 1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -19,7 +19,7 @@ class Targets(DirectoryTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.suite, cls.without, cls.data = (cls.root / name for name in ("suite", "without", "data"))
-        succeed("cosmo-sim", *SUITE, "--save", "counts,initial", "--output", cls.suite)
+        succeed("cosmo-sim", *SUITE, "--save", "counts,initial,velocity", "--output", cls.suite)
         succeed("cosmo-sim", *SUITE, "--output", cls.without)
         cls.whole = ["shard", "--input", cls.suite, "--target", "initial"]
         cls.words = [*cls.whole, "--rolls", 1, "--samples-per-shard", 10]
@@ -46,13 +46,42 @@ class Targets(DirectoryTest):
                 rolled += any(shift)
         self.assertEqual(rolled, 3 * 8)
 
+    def test_velocities_are_cut_and_rolled_with_their_counts(self):
+        data = self.root / "moving"
+        succeed("cosmo-prep", *self.words, "--velocity", "--output", data)
+        succeed("cosmo-prep", "verify", data)
+        split, plain = cosmo_data.Split(data, "train"), cosmo_data.Split(self.data, "train")
+        for i in (0, 9, 30):
+            identity = split.identity(i)
+            with h5py.File(data / identity.shard) as shard, h5py.File(self.suite / f"sim-{identity.simulation:05}/velocity_z0.h5") as file:
+                self.assertEqual(shard.attrs["schema_version"], 4)
+                counts = self.fields(identity.simulation)[0].astype("f8")
+                mean = np.where(counts > 0, file["velocity"][:] * counts.mean() / np.maximum(counts, 1), 0)
+                velocity = np.roll(mean, -shard["shift"][identity.row].astype(int), (1, 2, 3))
+            half = VOXELS // 2
+            first = [half * (identity.subvolume >> bit & 1) for bit in (2, 1, 0)]
+            np.testing.assert_allclose(split.velocity(i), velocity[(slice(None), *(slice(low, low + half) for low in first))], rtol=1e-6)
+            np.testing.assert_array_equal(split.voxels(i), plain.voxels(i))
+            np.testing.assert_array_equal(split.target(i), plain.target(i))
+        stated = json.loads((data / "manifest.json").read_text())["velocity"]
+        values = np.stack([split.velocity(i) for i in range(len(split))]).astype("f8")
+        np.testing.assert_allclose(stated["statistics"]["deviation"], values.std(), rtol=1e-6)
+        self.assertEqual(stated["redshift"], 0)
+        self.assertIn("velocity    mean of the particles in each voxel", printed("cosmo-prep", "describe", data))
+        with self.assertRaisesRegex(cosmo_data.DataError, "no velocities"):
+            plain.velocity(0)
+
     def test_coarser_targets_are_means(self):
-        succeed("cosmo-prep", *self.whole, "--grid", VOXELS // 2, "--subvolumes", 1, "--output", self.root / "coarse")
+        succeed("cosmo-prep", *self.whole, "--velocity", "--grid", VOXELS // 2, "--subvolumes", 1, "--output", self.root / "coarse")
         split = cosmo_data.Split(self.root / "coarse", "test")
         _, initial = self.fields(split.identity(0).simulation)
         half = VOXELS // 2
         means = initial.astype("f8").reshape(half, 2, half, 2, half, 2).mean((1, 3, 5))
         np.testing.assert_allclose(split.target(0), means, rtol=1e-6, atol=1e-6)
+        with h5py.File(self.suite / f"sim-{split.identity(0).simulation:05}/velocity_z0.h5") as file:
+            sums = file["velocity"][:].astype("f8").reshape(3, half, 2, half, 2, half, 2).sum((2, 4, 6))  # one particle per voxel, on average
+        counts = split.voxels(0).astype("f8")
+        np.testing.assert_allclose(split.velocity(0), np.where(counts > 0, sums / np.maximum(counts, 1), 0), rtol=1e-5, atol=1e-3)
 
     def test_statistics_are_those_of_training(self):
         manifest = json.loads((self.data / "manifest.json").read_text())
@@ -91,7 +120,13 @@ class Targets(DirectoryTest):
         succeed("cosmo-prep", "verify", self.data)
 
     def test_what_cannot_be_is_refused(self):
+        succeed("cosmo-prep", *self.whole, "--velocity", "--output", self.root / "with-velocities")
+        succeed("cosmo-sim", *SUITE, "--save", "counts,velocity", "--tracers", "1/4", "--output", self.root / "thinned")
         for code, parts, words in ((CONFIG, ["has no initial field", "--save counts,initial"], ["shard", "--input", self.without, "--target", "initial"]),
+                                   (CONFIG, ["has no velocities", "--save counts,velocity"], ["shard", "--input", self.without, "--velocity"]),
+                                   (CONFIG, ["--tracers", "leave out --velocity"], ["shard", "--input", self.root / "thinned", "--velocity"]),
+                                   (CONFIG, ["--velocity is for counts at one redshift"], ["shard", "--input", self.without, "--velocity", "--redshifts", "0,1"]),
+                                   (CONFIG, ["has velocities", "without --velocity"], ["export", "--input", self.root / "with-velocities", "--format", "npy"]),
                                    (CONFIG, ["has a target", "--format npy"], ["export", "--input", self.data, "--format", "tfrecord"])):
             done = run("cosmo-prep", *words, "--output", self.root / "refused")
             self.assertEqual(done.returncode, code, done.stderr)
