@@ -94,7 +94,7 @@ class EpochLoop {
   Ending run() {
     ensure_equal_replicas(ranks_.all, state_.network.weights(), progress_.step);
     start_loading(progress_.epoch);
-    while (progress_.epoch < config_.epochs) {
+    while (!config_.goal.is_reached(progress_)) {
       monitor_.begin_epoch(progress_.epoch + 1);
       while (const auto batch = data_.loader.next()) {
         clock_.compute([&] { gradient_.take(*batch, progress_.step, loss_); });
@@ -146,7 +146,7 @@ class EpochLoop {
                                  evaluation.loss, evaluation.columns, evaluation.loss_alone});
     monitor_.end_epoch(progress_.history.back(), evaluation.mean_absolute_error);
     save();
-    if (progress_.epoch == config_.epochs) return std::nullopt;
+    if (config_.goal.is_reached(progress_)) return std::nullopt;
     return ending_of(agree(ranks_.all, {}, watch_.before(Work::step)).votes);
   }
 
@@ -160,7 +160,7 @@ class EpochLoop {
   }
 
   void start_loading(int epoch) {
-    if (epoch == config_.epochs) return;
+    if (epoch == config_.goal.epochs) return;
     const std::int64_t done = progress_.step - epoch * std::int64_t{data_.loader.steps_per_epoch()};
     data_.loader.start_epoch(static_cast<std::uint32_t>(epoch),
                              static_cast<std::uint32_t>(std::max<std::int64_t>(0, done)));

@@ -27,7 +27,7 @@ struct Interruptions {
 };
 
 struct TrainerConfig {
-  int epochs;
+  Goal goal;
   const nn::Output& output;                                    ///< what the network predicts
   std::uint64_t seed;                                          ///< seed for dropout
   int micro_batches_per_step;                                  ///< number on one rank
@@ -50,7 +50,7 @@ struct TrainingData {
 /// Why a training ended.
 enum class Ending { complete, asked, out_of_time };
 
-/// Trains until config.epochs are finished, it is asked to stop, or no further step could be done and saved
+/// Trains until the goal is reached, it is asked to stop, or no further step could be done and saved
 /// in time; at least one step, or the validation of an epoch whose steps are done. `save` is called with
 /// `state` up to date, the same on every rank: after each epoch, once its validation split is predicted;
 /// after a step when the interval is over; and before it stops. Collective over all ranks; returns the

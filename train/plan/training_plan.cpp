@@ -72,7 +72,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   const std::int64_t steps = plan.batching.steps_per_epoch(data.split(dataset::Split::train).samples);
   plan.schedule = Schedule::read(options, context, plan.epochs, plan.batching.global_batch,
                                  *plan.method.optimizer, steps);
-  plan.limits = Limits::read(options);
+  plan.limits = Limits::read(options, plan.objective.output);
   return plan;
 }
 
@@ -85,6 +85,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
   plan.formats.identify(config);
   plan.method.identify(config);
   plan.schedule.identify(config);
+  plan.limits.identify(config);
   return {.stage = "train",
           .config = config,
           .inputs = {core::input_record(plan.data, data.base, plan.directory)},

@@ -16,6 +16,7 @@
 #include "train/plan/number_formats.hpp"
 #include "train/plan/objective.hpp"
 #include "train/plan/schedule.hpp"
+#include "train/state/checkpoint.hpp"
 
 namespace cosmo::train {
 
@@ -33,6 +34,7 @@ struct TrainingPlan {
   Schedule schedule;
   Limits limits;
 
+  Goal goal() const { return {epochs, limits.until}; }
   /// The figures of the network.
   nn::NetworkCensus census() const {
     return nn::take_census(network.spec, input, objective.output.shape().channels);

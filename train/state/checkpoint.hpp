@@ -40,6 +40,17 @@ struct TrainingProgress {
   std::vector<EpochMetrics> history;
 };
 
+/// When a training is complete.
+struct Goal {
+  int epochs;                        ///< it has at most this number
+  std::optional<double> until = {};  ///< after the first validation loss up to this
+
+  bool found_in(const EpochMetrics& metrics) const { return until && metrics.validation_loss <= *until; }
+  bool is_reached(const TrainingProgress& progress) const {
+    return progress.epoch == epochs || (!progress.history.empty() && found_in(progress.history.back()));
+  }
+};
+
 /// Contents of a checkpoint besides the progress.
 struct SavedArenas {
   nn::Network& network;

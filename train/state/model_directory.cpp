@@ -132,7 +132,7 @@ void ModelDirectory::list_checkpoints(const TrainingProgress& progress, const Ep
   if (last != path_of(progress.epoch)) list(last, {progress.epoch, progress.step, "", "", {}, false});
 }
 
-void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& facts,
+void ModelDirectory::save(TrainingState& state, const Goal& goal, const core::Json& facts,
                           const std::function<void()>& complete) {
   const TrainingProgress& progress = state.progress;
   const std::string last = path_of(progress);
@@ -167,7 +167,7 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
     validation.calibration_per_universe = values("calibration_per_universe");
     validation.baseline_shares = values("baseline_share");
   }
-  manifest_.complete = progress.epoch == epochs;
+  manifest_.complete = goal.is_reached(progress);
   manifest_.posterior = nullptr;
   manifest_.base.files = output_.manifest().files;
   if (manifest_.complete)

@@ -62,7 +62,8 @@ class ModelDirectory {
   /// Publishes the state of a training of `epochs` epochs; it must be later than all saved ones. `facts` go
   /// to run.json. After the last epoch `complete` adds files to output() before the manifest is published; model() is then the
   /// finished model with its files. Collective.
-  void save(TrainingState& state, int epochs, const core::Json& facts, const std::function<void()>& complete);
+  void save(TrainingState& state, const Goal& goal, const core::Json& facts,
+            const std::function<void()>& complete);
   /// Records what the manifest states of the posterior.
   void note_posterior(core::Json posterior) { manifest_.posterior = std::move(posterior); }
 

@@ -43,7 +43,7 @@ Training::Training(const TrainingSetting& setting, const Task& task, ModelDirect
 
 core::Report Training::run() {
   TrainingState& state = learner_->state;
-  if (state.progress.epoch == plan_.epochs)
+  if (plan_.goal().is_reached(state.progress))
     save();  // it was stopped, or a file was lost, after the last epoch
   const core::Timer training_time;
   const Ending ending =
@@ -51,7 +51,9 @@ core::Report Training::run() {
             {*splits_.training, *splits_.training_loader,
              splits_.measured_loader ? &*splits_.measured_loader : nullptr, *validation_, *evaluator_},
             state, [this] { save(); });
-  log_->stop_run(ending == Ending::complete);
+  const std::vector<EpochMetrics>& history = state.progress.history;
+  log_->stop_run(ending == Ending::complete &&
+                 (!plan_.limits.until || (!history.empty() && plan_.goal().found_in(history.back()))));
   return report(ending, training_time.seconds());
 }
 
@@ -131,7 +133,7 @@ void Training::start() {
 TrainerConfig Training::trainer_config() const {
   const double checkpoint_guess =
       static_cast<double>(checkpoint_bytes(plan_, learner_->network.census())) / kSavedBytesPerSecond;
-  return {plan_.epochs,
+  return {plan_.goal(),
           plan_.objective.output,
           plan_.network.seed,
           plan_.batching.micro_batches_per_step(run_.comm.size()),
@@ -151,7 +153,7 @@ void Training::save() {
   monitor_->measured_peak(measure_peak());
   core::Json facts = run_.facts;
   facts["training"] = monitor_->to_json();
-  directory_.save(learner_->state, plan_.epochs, facts, [this] { add_posterior(); });
+  directory_.save(learner_->state, plan_.goal(), facts, [this] { add_posterior(); });
 }
 
 /// Fits the posterior of the finished model. Where it cannot be fitted, the model goes without.

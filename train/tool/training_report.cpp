@@ -136,6 +136,14 @@ core::Report report_of(const TrainingPlan& plan, const nn::ModelManifest& model,
     report.ending = core::stopped_early();
     return report;
   }
+  if (plan.limits.until) {
+    const bool reached = plan.goal().found_in(progress.history.back());
+    report.facts["until_reached"] = reached;
+    report.text +=
+        fmt::format("--until {}:{} was {}\n", plan.objective.output.loss_name(), *plan.limits.until,
+                    reached ? fmt::format("reached in epoch {}", progress.epoch)
+                            : fmt::format("not reached in {} epochs", plan.epochs));
+  }
   core::Report quality = quality_of(plan.directory, model);
   report.facts.update(quality.facts);
   report.text += quality.text;

@@ -10,7 +10,7 @@ import unittest
 import h5py
 import numpy as np
 
-from toolkit import (BIN, ENVIRONMENT, PipelineTest, command, contents, cosmo_train, error_line, has_bf16, kill_after, record_again, run, run_with_faults,
+from toolkit import (BIN, ENVIRONMENT, STOPPED, PipelineTest, command, contents, cosmo_train, error_line, has_bf16, kill_after, record_again, run, run_with_faults,
                      sha256, succeed, times)
 
 EPOCHS = 4
@@ -513,6 +513,37 @@ class Settings(Trained):
                             ["--optimizer", "sgd:0.8"], ["--warmup-epochs", 2], ["--drops", "3:0.5"])]
         self.assertEqual(ids[0], ids[1])
         self.assertEqual(len(set(ids)), len(ids) - 1)
+
+    def test_a_training_ends_at_its_target(self):
+        whole, logs = self.root / "to-the-end", [self.root / name for name in ("reached.log", "never.log")]
+        self.train(whole)
+        losses = [row[4] for row in self.history(whole)]
+        target = sorted(losses)[-2]  # not met by the worst epoch
+        expected = next(i for i, loss in enumerate(losses, 1) if loss <= target)
+        self.assertLess(expected, EPOCHS)
+        until = ["--until", f"{self.train_loss()}:{target!r}"]
+        found = self.train(self.root / "until", *until, "--mllog", logs[0])
+        self.assertEqual((found["until_reached"], found["epochs_done"], found["complete"]), (True, expected, True))
+        self.assertEqual(self.history(self.root / "until"), self.history(whole)[:expected])
+        manifest = json.loads((self.root / "until/manifest.json").read_text())
+        self.assertEqual((manifest["complete"], manifest["config"]["until"]), (True, target))
+        self.assertTrue(self.train(self.root / "until", *until)["up_to_date"])
+        words = ["cosmo-train", *self.words_with(self.data), "--epochs", EPOCHS, "--decay-epochs", EPOCHS, "--threads", 1, *until,
+                 "--output", self.root / "stopped"]
+        self.assertEqual(run(*words, "--time-limit", "1e-5").returncode, STOPPED)
+        succeed(*words)
+        self.assertEqual(contents(self.root / "stopped"), contents(self.root / "until"))
+        found = self.train(self.root / "never", "--until", f"{self.train_loss()}:0", "--mllog", logs[1])
+        self.assertEqual((found["until_reached"], found["epochs_done"], found["complete"]), (False, EPOCHS, True))
+        ends = [json.loads(log.read_text().splitlines()[-1].split(" ", 1)[1]) for log in logs]
+        self.assertEqual([(end["key"], end["metadata"]["status"]) for end in ends], [("run_stop", "success"), ("run_stop", "aborted")])
+        for code, value in ((2, f"{self.train_loss()}:nan"), (2, f"{self.train_loss()}:x"), (3, "0.1"), (3, "gaussian:1")):
+            done = run("cosmo-train", *self.train_words(), "--until", value, "--output", self.root / "never")
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(f"--until {self.train_loss()}:X" if code == 3 else "--until", error_line(done, "cosmo-train"))
+
+    def train_loss(self):
+        return json.loads((self.root / "to-the-end/manifest.json").read_text())["training"]["loss"]
 
     def test_a_learning_rate_below_the_usual_minimum_stays(self):
         words = [*self.train_words(), "--recipe", "paper", "--epochs", 2, "--output"]

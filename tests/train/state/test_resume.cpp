@@ -124,12 +124,18 @@ class Experiment {
     interruptions.stop_asked = [&] { return ++asked == stop_at && rank == ranks - 1; };
     const dataset::SplitToPredict predicted{reader, validation, data_.spec.parameters};
     const auto evaluator = train::make_evaluator(output_, predicted);
-    const train::Ending ending =
-        train::train({comm_, 1}, monitor,
-                     {kEpochs, output_, 3, kGlobalBatch / (micro_batch * ranks), train::WireFormat::f32,
-                      train::SumOrder::layout, 0.5, interruptions},
-                     {reader, loader, &measured, predicted, *evaluator}, state,
-                     [&] { model.save(state, kEpochs, core::Json::object(), [] {}); });
+    const train::Ending ending = train::train({comm_, 1}, monitor,
+                                              {{kEpochs},
+                                               output_,
+                                               3,
+                                               kGlobalBatch / (micro_batch * ranks),
+                                               train::WireFormat::f32,
+                                               train::SumOrder::layout,
+                                               0.5,
+                                               interruptions},
+                                              {reader, loader, &measured, predicted, *evaluator}, state, [&] {
+                                                model.save(state, {kEpochs}, core::Json::object(), [] {});
+                                              });
     comm_.barrier();
     const std::span<const float> averaged = average.moment().values;
     std::vector<float> weights(network.weights().begin(), network.weights().end());
