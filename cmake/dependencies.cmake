@@ -1,4 +1,4 @@
-# Every third-party library of the toolkit; docs/architecture.md names the room that may include each.
+# Every third-party library of the toolkit; docs/reference/architecture.md names the room that may include each.
 find_package(MPI REQUIRED COMPONENTS C)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS program_options)

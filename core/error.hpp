@@ -1,5 +1,5 @@
 #pragma once
-// Errors: one exception type with a one-sentence message, mapped to the exit codes in docs/architecture.md.
+// Errors: one exception type with a one-sentence message, mapped to the exit codes in docs/reference/exit-codes.md.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where a name that docs/formats.md promised at 6b25ecf is no longer named there, or is in no program: files, datasets, attributes, columns, keys;
+"""Fails where a name that docs/reference/formats.md promised at 6b25ecf is no longer named there, or is in no program: files, datasets, attributes, columns, keys;
 and where an option of an earlier version should be gone by now.
 
 tests/contract.py              checks the list in tests/data/contract-6b25ecf.txt
@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/formats.md"
+PAGE = ROOT / "docs/reference/formats.md"
 LIST = ROOT / "tests/data/contract-6b25ecf.txt"
 PROGRAMS = ("core", "sim", "histogram", "dataset", "nn", "train", "infer", "python")
 
@@ -67,8 +67,8 @@ def parts_of(name):
 
 
 def faults_of(names, page, strings):
-    faults = [f"docs/formats.md no longer names {name}" for name in names if name not in page]
-    return faults + [f"docs/formats.md names {name}, and no program has it in quotes" for name in names if not is_written(name, strings)]
+    faults = [f"docs/reference/formats.md no longer names {name}" for name in names if name not in page]
+    return faults + [f"docs/reference/formats.md names {name}, and no program has it in quotes" for name in names if not is_written(name, strings)]
 
 
 def overdue(version, sources):

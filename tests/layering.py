@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on any #include that docs/architecture.md does not allow, between folders and of third-party headers, and on folders that are too full."""
+"""Fails on any #include that docs/reference/architecture.md does not allow, between folders and of third-party headers, and on folders that are too full."""
 
 import collections
 import pathlib

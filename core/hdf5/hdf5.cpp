@@ -300,8 +300,8 @@ void File::ensure_present(const std::string& object, const std::string& what) co
 void File::fail_for_lack(const std::string& within, const std::string& what) const {
   const Handle group(H5Gopen2(id_.get(), within.c_str(), H5P_DEFAULT), H5Gclose);
   fail(Fault::format,
-       "{} has no {}{}: give a file of the expected layout (docs/formats.md), or a complete one.", path_,
-       what,
+       "{} has no {}{}: give a file of the expected layout (docs/reference/formats.md), or a complete one.",
+       path_, what,
        group.get() < 0
            ? ""
            : fmt::format("; {} has {}", within == "/" ? "the file" : within, members_of(group.get())));

@@ -68,7 +68,7 @@ std::string obstacle_to(const LearnedBaselines& learned, const StatisticsTable& 
 
 /// Bytes of the file, at most.
 std::uint64_t baselines_bytes(const SampleSpec& spec);
-/// Writes the file (docs/formats.md). Equal content gives equal bytes.
+/// Writes the file (docs/reference/formats.md). Equal content gives equal bytes.
 void write_baselines(const std::filesystem::path& path, const LearnedBaselines& learned);
 /// Throws Error{format} naming the file if it does not hold baselines of `parameters` parameters.
 LearnedBaselines read_baselines(const std::filesystem::path& path, std::size_t parameters);

@@ -177,7 +177,7 @@ void declare_import(core::Options& options) {
   options.add(
       "samples FILE", std::nullopt,
       "CSV file with the columns file, simulation and, if the files have no labels, the parameters "
-      "(docs/formats.md); the others of this group, --samples-per-shard and --compress apply only with it");
+      "(docs/reference/formats.md); the others of this group, --samples-per-shard and --compress apply only with it");
   options.add("box LENGTH", std::nullopt,
               "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
   options.add("redshifts Z,...", "0", "redshifts of the samples' channels, separated by commas");

@@ -104,7 +104,7 @@ void declare_histogram(core::Options& options) {
       "input FILE|DIR", std::nullopt,
       "snapshot in Gadget's HDF5 layout: its file, any of its files NAME.0.hdf5 …, or their directory; or a "
       "table (TABLE.csv, or another text) of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, optionally "
-      "simulation and seed (docs/formats.md)");
+      "simulation and seed (docs/reference/formats.md)");
   options.add("grid N", std::nullopt, "voxels per side of the counts");
   histogram::declare_gadget_reading(options);
   const core::Cosmology defaults;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Fits --gradient-descent of cosmo-sim to runs on a mesh of 6N with 40 steps from z = 19: the table of docs/cola.md and of sim/gravity/gradient_descent.cpp.
+"""Fits --gradient-descent of cosmo-sim to runs on a mesh of 6N with 40 steps from z = 19: the table of docs/method/cola.md and of sim/gravity/gradient_descent.cpp.
 
 For each (mesh, steps) and pair of wavenumbers, alpha = a (sigma_8 / 0.85)^p with the a and p that make the largest deviation of P(k) at k < 1 smallest at
 the central Omega_m, for three sigma_8. Universes with the same phases are then made at the corners of the ranges, too; errors are those of the mean over them. All with a start at z = 9, 2 Mpc/h between

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The model of docs/scaling.md: fits it, tests it on points held out, and draws scaling.png.
+"""The model of docs/measured/scaling.md: fits it, tests it on points held out, and draws scaling.png.
 
 --measure BUILD first measures this machine with the programs in that build directory (some five minutes) and replaces
 scaling.json. Debian: python3-numpy python3-matplotlib

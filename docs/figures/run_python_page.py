@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs the cells of docs/python.md in their order and writes their outputs into the page.
+"""Runs the cells of docs/guides/python.md in their order and writes their outputs into the page.
 
 Cells are the blocks of commands, run by bash with the tools of BIN, and the blocks of Python, which share their names; a cell that
 ends in an expression prints its value, as in a notebook. What a cell prints becomes the block "text" after it.
@@ -47,7 +47,7 @@ def run_python(text, names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin", metavar="BIN", type=pathlib.Path, help="directory of the tools")
-    parser.add_argument("--page", type=pathlib.Path, default=ROOT / "docs/python.md", help="page to run and to rewrite (%(default)s)")
+    parser.add_argument("--page", type=pathlib.Path, default=ROOT / "docs/guides/python.md", help="page to run and to rewrite (%(default)s)")
     options = parser.parse_args()
     page, tools, names = options.page.resolve(), options.bin.resolve(), {"__name__": "__main__"}
     sys.path.insert(0, str(ROOT / "python"))

@@ -137,7 +137,7 @@ std::string HeaderNames::list(const std::string& quantity, const std::string& us
   const std::vector<std::string> found = stating(quantity);
   core::ensure(
       !found.empty(), Fault::format,
-      "{} has no Header/{}, so it is not a complete file in Gadget's HDF5 layout (docs/formats.md); it has {}. "
+      "{} has no Header/{}, so it is not a complete file in Gadget's HDF5 layout (docs/reference/formats.md); it has {}. "
       "Convert it, or give a file that is.",
       path_, usual, file_.contents());
   return found.front();

@@ -38,7 +38,7 @@ dataset::StatisticsTable summarise_all(const core::Invocation& run, const Predic
 /// What the network is compared with, besides methods.
 struct Comparison {
   Forecasts forecasts;
-  core::Json origin;  ///< metrics.json's baselines_from (docs/formats.md); null without regressions
+  core::Json origin;  ///< metrics.json's baselines_from (docs/reference/formats.md); null without regressions
 };
 
 /// Appends the baselines to `methods`, whose first is the network, and makes the forecasts. Unless only the

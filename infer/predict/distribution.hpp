@@ -11,7 +11,7 @@
 
 namespace cosmo::infer {
 
-/// csv_schema of predictions whose columns are those of posteriors (docs/formats.md).
+/// csv_schema of predictions whose columns are those of posteriors (docs/reference/formats.md).
 inline constexpr int kPosteriorCsvSchema = 2;
 
 /// The calibrated prediction of one or several models for the parameters (P).

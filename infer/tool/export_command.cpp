@@ -181,7 +181,8 @@ class OnnxStage : public core::Stage {
 
 void declare_export(core::Options& options) {
   options.add("model DIR", std::nullopt, "directory that cosmo-train wrote");
-  options.add("format", "onnx", "onnx: from raw counts to physical parameters (docs/inference.md)", {"onnx"});
+  options.add("format", "onnx", "onnx: from raw counts to physical parameters (docs/reference/onnx.md)",
+              {"onnx"});
   declare_unfinished(options);
 }
 

@@ -46,7 +46,7 @@ bool takes_posterior(const Output& output);
 /// baseline, those of its regression after them.
 std::size_t predictions_of(const ModelManifest& model);
 
-/// Writes the file (docs/formats.md). Equal content gives equal bytes.
+/// Writes the file (docs/reference/formats.md). Equal content gives equal bytes.
 void write_posterior(const std::filesystem::path& path, const ModelPosterior& posterior);
 
 /// Reads the file that a manifest in `directory` records, of a density given this number of predictions; `model` has the

@@ -35,7 +35,7 @@ NetworkSpec cosmoflow64();
 /// A small network for 32³ inputs in the style of the 2018 network, ending in an average over the volume.
 NetworkSpec cosmoflow32();
 
-/// Small networks that read the means of each level, for inputs of 32³ to 512³; docs/network.md describes
+/// Small networks that read the means of each level, for inputs of 32³ to 512³; docs/reference/network.md describes
 /// the search that chose them.
 NetworkSpec cosmonet32();
 NetworkSpec cosmonet64();

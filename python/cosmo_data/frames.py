@@ -30,7 +30,7 @@ def baselines(directory):
 
 
 def history(directory):
-    """The epochs of a training: losses and rms errors, in physical units; docs/formats.md names the columns."""
+    """The epochs of a training: losses and rms errors, in physical units; docs/reference/formats.md names the columns."""
     return _table(directory, "train", "history.csv")
 
 

@@ -10,7 +10,7 @@ SCHEMA = "cosmo.manifest/1"
 
 
 def read_manifest(directory, stage=None):
-    """The manifest of an output directory, as a dict; docs/formats.md lists its fields.
+    """The manifest of an output directory, as a dict; docs/reference/formats.md lists its fields.
 
     `stage` is the expected one, such as "shard"; None accepts any. Raises DataError if the directory has no manifest, or one of
     another schema or stage, or one that does not match its id. The files that it lists are not looked at.

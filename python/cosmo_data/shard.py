@@ -1,4 +1,4 @@
-"""One HDF5 file of samples; docs/formats.md specifies it."""
+"""One HDF5 file of samples; docs/reference/formats.md specifies it."""
 
 import zlib
 

@@ -21,7 +21,7 @@ struct ThirdGrowth {
 ///   T²[Da] = κ (Da - 2 D1³),  T²[Db] = κ (Db + D1 (D1² - D2)),  T[Dc] = D1 T[D2] - D2 T[D1],  κ = 3/2 Ωm a,
 ///
 /// from the matter era (with radiation: from where the Background begins) on. Source: Bouchet et al. 1995
-/// (astro-ph/9406013) and Catelan 1995 for the terms; docs/cola.md derives these forms for any dark energy.
+/// (astro-ph/9406013) and Catelan 1995 for the terms; docs/method/cola.md derives these forms for any dark energy.
 ThirdGrowth third_growth(const Background& background, double a);
 
 }  // namespace cosmo::sim

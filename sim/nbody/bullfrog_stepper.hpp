@@ -14,7 +14,7 @@ namespace cosmo::sim {
 ///   α = (D2'_{n+1} - B)/(D2'_n - B),  B = (D2_n + D2'_n ΔD/2)/D_m - D_m,  ' = d/dD.
 ///
 /// Two half drifts that meet are one, from a kick to the next, in the kick's pass over the particles.
-/// Source: Rampf, List & Hahn 2024 (arXiv:2409.19049); α is derived again in docs/cola.md, and tested.
+/// Source: Rampf, List & Hahn 2024 (arXiv:2409.19049); α is derived again in docs/method/cola.md, and tested.
 class BullFrogStepper : public Stepper {
  public:
   using Stepper::Stepper;

@@ -14,7 +14,7 @@ namespace cosmo::sim {
 ///
 ///   psi3 = Da ∇∇⁻² (-det Φ) - Db ∇∇⁻² (tr Φ tr B - tr ΦB) - Dc ∇⁻² ∇×ω,  ω_i = ½ ε_ijk (BΦ - ΦB)_jk.
 ///
-/// Holds the modes of its five sources. Source: as ThirdGrowth; docs/cola.md derives it.
+/// Holds the modes of its five sources. Source: as ThirdGrowth; docs/method/cola.md derives it.
 class ThirdOrder {
  public:
   /// Computes it from the modes of the field and of S at D1 = 1. Needs six more meshes meanwhile. Collective.

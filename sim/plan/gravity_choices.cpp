@@ -153,7 +153,7 @@ void GravityChoices::declare(core::Options& options) {
   options.add(
       "gradient-descent ALPHA,KL,KS", std::nullopt,
       fmt::format(
-          "sharpens the haloes of outputs as a finer mesh would: fitted, for the settings of docs/cola.md and by "
+          "sharpens the haloes of outputs as a finer mesh would: fitted, for the settings of docs/method/cola.md and by "
           "sigma8, or ALPHA,KL,KS with KL and KS in h/Mpc{} [none]",
           kListHelp));
 }
@@ -223,7 +223,7 @@ DrawnGravity GravityChoices::draw(const Universes& universes, const Box& box, co
       !std::ranges::count(descent.values(), Descent()) || can_be_fitted(box_of(0), box, fitting),
       Fault::config,
       "--gradient-descent fitted has no fit with any of the other choices: leave it out, or choose among the settings of "
-      "docs/cola.md.");
+      "docs/method/cola.md.");
   const Placement place = universes.settings();
   for (std::size_t u = 0; u < universes.list.size(); ++u) {
     const std::size_t twins = u % static_cast<std::size_t>(universes.twins);

@@ -56,7 +56,7 @@ struct GravityChoices {
   DrawnGravity draw(const Universes& universes, const Box& box, const Fitting& fitting) const;
 
   /// Warns of a mesh that beats with the particles' lattice, and of descent where its fit has not been tested
-  /// (docs/cola.md).
+  /// (docs/method/cola.md).
   void warn(const core::Log& log, const Box& box, const Universes& universes, const DrawnGravity& drawn,
             bool gaussian) const;
   void identify(core::Json& config, const DrawnGravity& drawn) const;

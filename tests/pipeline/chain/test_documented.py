@@ -1,4 +1,4 @@
-"""Every command in README.md, CONTRIBUTING.md and docs/*.md, run as it stands there but for its sizes.
+"""Every command in README.md, CONTRIBUTING.md and the pages of docs/, run as it stands there but for its sizes.
 
 Commands are the lines of ``` blocks that begin with a program or script of ours, and `code` that does and has a subcommand
 or an option. A class runs those of its pages, in the order of the page, where the README's four commands left their output.
@@ -92,7 +92,7 @@ START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|benc
 
 
 def pages():
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "decisions")]
 
 
 def pieces(page):
@@ -169,8 +169,8 @@ class Documents(DirectoryTest):
 
     @classmethod
     def write_tables(cls):
-        """The tables that stand in docs/formats.md, the snapshots that they name, counts, and samples of others."""
-        tables = [text for language, text in pieces(ROOT / "docs/formats.md") if language == ""]
+        """The tables that stand in docs/reference/formats.md, the snapshots that they name, counts, and samples of others."""
+        tables = [text for language, text in pieces(ROOT / "docs/reference/formats.md") if language == ""]
         design, = (text for text in tables if text.startswith("# comments"))
         (cls.root / "design.csv").write_text(design)
         suite, = (text for text in tables if text.startswith("snapshot,"))
@@ -216,7 +216,7 @@ class Documents(DirectoryTest):
         done = subprocess.run(["bash", "-c", text], cwd=cls.root, env=dict(ENVIRONMENT, PATH=path), capture_output=True,
                               text=True, timeout=120)
         if done.returncode == 3 and "AVX512_BF16" in done.stderr and not has_bf16():
-            return  # refused, as described in docs/network.md
+            return  # refused, as described in docs/reference/network.md
         assert done.returncode == 0, (f"`{text}` ended with {done.returncode}; if it needs another size or name, add it to "
                                       f"SIZES or NAMES in test_documented.py:\n{done.stdout}{done.stderr}")
 
@@ -264,8 +264,8 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
-    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/glossary.md", "docs/installing.md", "docs/optimizer.md",
-             "docs/python.md", "docs/reading.md", "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/stability.md", "docs/training.md")
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/reference/architecture.md", "docs/guides/clusters.md", "docs/method/cola.md", "docs/reference/glossary.md", "docs/guides/installing.md", "docs/reference/options.md",
+             "docs/guides/python.md", "docs/reference/reading.md", "docs/measured/reliability.md", "docs/measured/results.md", "docs/reference/security.md", "docs/reference/stability.md", "docs/guides/training.md")
 
     def test_commands(self):
         for page in self.PAGES:
@@ -283,8 +283,8 @@ class Readme(Documents):
                 self.assertIn(preset, [each["name"] for each in presets[kind]], text)
 
     def test_python(self):
-        """The Dataset of docs/reading.md, as the program that it is."""
-        program, = (text for language, text in pieces(ROOT / "docs/reading.md") if language == "python")
+        """The Dataset of docs/reference/reading.md, as the program that it is."""
+        program, = (text for language, text in pieces(ROOT / "docs/reference/reading.md") if language == "python")
         (self.root / "shards.py").write_text(program)
         done = subprocess.run([sys.executable, "shards.py", "data"], cwd=self.root, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -303,7 +303,7 @@ if __name__ == "__main__":
 
 
 class Formats(Documents):
-    PAGES = ("docs/formats.md",)
+    PAGES = ("docs/reference/formats.md",)
 
     def test_commands(self):
         self.check(ROOT / self.PAGES[0])
@@ -327,7 +327,7 @@ class Formats(Documents):
 
 
 class Inference(Documents):
-    PAGES = ("docs/inference.md",)
+    PAGES = ("docs/guides/posteriors.md",)
 
     def test_commands(self):
         self.check(ROOT / self.PAGES[0])
@@ -335,14 +335,14 @@ class Inference(Documents):
 
 class Benchmarks(Documents):
     LABELS = ("slow",)
-    PAGES = ("docs/benchmarks.md",)
+    PAGES = ("docs/measured/benchmarks.md",)
 
     def test_commands(self):
         self.check(ROOT / self.PAGES[0])
 
 
 class Networks(Documents):
-    PAGES = ("docs/network.md", "docs/scaling.md", "docs/fields.md")
+    PAGES = ("docs/reference/network.md", "docs/measured/scaling.md", "docs/guides/fields.md")
 
     def test_commands(self):
         for page in self.PAGES:

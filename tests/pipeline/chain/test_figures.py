@@ -150,8 +150,8 @@ class Quickstart(PipelineTest, FigureTest):
 @unittest.skipUnless(all(map(importlib.util.find_spec, ("pandas", "torch"))), "needs python3-pandas and python3-torch")
 class PythonPage(FigureTest):
     def test_cells(self):
-        """The cells of docs/python.md run on fewer and smaller universes, and print where they print in the page."""
-        page = (FIGURES.parent / "python.md").read_text()
+        """The cells of docs/guides/python.md run on fewer and smaller universes, and print where they print in the page."""
+        page = (FIGURES.parent / "guides/python.md").read_text()
         for size, smaller in SIZES + [("train_torch.py", "train_torch.py --epochs 1")]:
             page = re.sub(size, smaller, page)
         with tempfile.TemporaryDirectory() as directory:
@@ -171,7 +171,7 @@ class Complete(unittest.TestCase):
         self.assertGreater(len(scripts), 2)
         for name in scripts:
             self.assertTrue(name in named_in_runs("chain/test_figures.py"), f"no test runs docs/figures/{name}: add one here")
-        pages = [FIGURES.parents[1] / "README.md", *FIGURES.parent.glob("*.md")]
+        pages = [FIGURES.parents[1] / "README.md", *FIGURES.parent.rglob("*.md")]
         shown = {page.parent / name for page in pages for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())}
         self.assertEqual({path.resolve() for path in shown}, {*FIGURES.glob("*.png"), *FIGURES.glob("*.svg")})
 

@@ -1,4 +1,4 @@
-"""The PyTorch Dataset of docs/reading.md runs as it stands there and gives the shards' samples."""
+"""The PyTorch Dataset of docs/reference/reading.md runs as it stands there and gives the shards' samples."""
 
 import importlib.util
 import re
@@ -11,7 +11,7 @@ import numpy as np
 
 from toolkit import ROOT, PrepTest
 
-PAGE = ROOT / "docs/reading.md"
+PAGE = ROOT / "docs/reference/reading.md"
 
 
 class Dataset(PrepTest):

@@ -218,7 +218,7 @@ class SnapshotTest(DirectoryTest):
             self.assertIn(f"none: {grid}³ cells", run("cosmo-sim", "inspect", *words).stdout)
 
     def test_the_summarys_fields_are_the_documented_ones(self):
-        documented = (ROOT / "docs/formats.md").read_text()
+        documented = (ROOT / "docs/reference/formats.md").read_text()
         table = documented.split("**The summary of `cosmo-sim inspect`**")[1].split("\n\n")[1]
         rows = [line.split("|")[1:4] for line in table.splitlines()[2:]]
         for kind, path in ("counts", self.counts), ("snapshot", self.small):

@@ -400,7 +400,7 @@ class DryRuns(Suite):
                          (False, 6, 0, [0, 6]))
         self.assertEqual((plan["disk_bytes_to_write"], plan["refusals"]), (plan["disk_bytes"], []))
         self.assertFalse((self.root / "never").exists())
-        documented = (ROOT / "docs/formats.md").read_text()
+        documented = (ROOT / "docs/reference/formats.md").read_text()
         for field in [*plan, *self.summary]:
             self.assertIn(f"`{field}`", documented)
         plan, text = self.told(*SIM, "--output", self.whole)

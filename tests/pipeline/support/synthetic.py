@@ -1,4 +1,4 @@
-"""Suites of counts and datasets of fields, made without the toolkit: by h5py, as docs/formats.md describes them."""
+"""Suites of counts and datasets of fields, made without the toolkit: by h5py, as docs/reference/formats.md describes them."""
 
 import hashlib
 import json
