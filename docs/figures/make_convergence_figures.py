@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures how cosmo-sim's P(k) depends on its settings: tables and a figure of docs/method/cola.md.
+"""Measures how cosmo-sim's P(k) depends on its settings: tables and a figure of docs/measured/accuracy.md.
 
 Every universe is kept as its spectrum in the cache directory, so that another run only draws. Debian: python3-matplotlib
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures what accuracy of P(k) costs with cosmo-sim's settings: the front of error against time of docs/method/cola.md.
+"""Measures what accuracy of P(k) costs with cosmo-sim's settings: the front of error against time of docs/measured/accuracy.md.
 
 The error is the largest deviation of a bin of P(k), of the mean of --seeds universes, from 40 steps on a mesh of 6N from z = 19 with a start of third
 order (the reference of fit_gradient_descent.py, which shares the cache). What is measured is kept there. Debian: python3-matplotlib, python3-h5py

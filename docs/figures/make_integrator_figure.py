@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures how P(k) of cosmo-sim's integrators converges with the number of steps: a table and a figure of docs/method/cola.md.
+"""Measures how P(k) of cosmo-sim's integrators converges with the number of steps: a table and a figure of docs/measured/accuracy.md.
 
 Every universe is kept as its spectrum in the cache directory, so that another run only draws. Debian: python3-matplotlib
 """

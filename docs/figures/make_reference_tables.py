@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Compares cosmo-sim's settings with a much finer run: the tables of docs/method/cola.md.
+"""Compares cosmo-sim's settings with a much finer run: the tables of docs/measured/accuracy.md.
 
 All universes of a seed have the same initial phases and fixed amplitudes, with 2 Mpc/h between particles. They are compared at z = 0 by counts in
 voxels of 1 Mpc/h: P(k), the cross-correlation r(k), bispectra, and the counts in voxels of 4 Mpc/h, such as networks are given.

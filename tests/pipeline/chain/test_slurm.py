@@ -53,7 +53,7 @@ class InSlurm(DirectoryTest):
         return self.root / f"{name}.env"
 
     def tell(self, text):
-        """Prints a line of the log that docs/guides/clusters.md shows."""
+        """Prints a line of the log of what was done to the chain."""
         print(f"{time.monotonic() - self.start:6.1f} s  {text}", flush=True)
 
     def tell_ids(self, what, ids):
