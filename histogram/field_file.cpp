@@ -1,6 +1,9 @@
 #include "histogram/field_file.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/finite.hpp"
@@ -30,6 +33,12 @@ FieldFileHeader read_field_header(const core::hdf5::File& file, const core::hdf5
                          static_cast<int>(shape.back()),
                          scalar ? 1 : static_cast<int>(shape[0])};
   core::check(header, path);
+  if (header.quantity != kWeb) return header;
+  header.web = {file.number_attribute("web_radius"), file.number_attribute("web_threshold")};
+  core::ensure(scalar && header.web->radius > 0 && std::isfinite(header.web->radius) &&
+                   std::isfinite(header.web->threshold),
+               core::Fault::format, "{} has classes of the radius {} and the threshold {}: restore the file.",
+               path, header.web->radius, header.web->threshold);
   return header;
 }
 
@@ -37,21 +46,14 @@ std::string quantity_of(const core::hdf5::File& file, const std::string& path) {
   const std::string schema = file.text_attribute("schema"), quantity = file.text_attribute("quantity");
   core::ensure(schema == kFieldSchema, core::Fault::format, "{} has schema '{}': this version reads {}.",
                path, schema, kFieldSchema);
-  core::ensure(quantity == "initial" || quantity == "velocity", core::Fault::format,
-               "{} has a field '{}': this version reads initial and velocity.", path, quantity);
+  core::ensure(quantity == "initial" || quantity == "velocity" || quantity == kWeb, core::Fault::format,
+               "{} has a field '{}': this version reads initial, velocity and web.", path, quantity);
   return quantity;
 }
 
-}  // namespace
-
-void write_field(const core::Communicator& comm, const std::filesystem::path& path,
-                 const FieldFileHeader& header, std::span<const float> values) {
-  comm.agree([&] {
-    core::ensure(
-        core::all_finite(values), core::Fault::numeric,
-        "{}: a value of the field is not a finite number: check the cosmology and the steps of the simulation.",
-        path.string());
-  });
+template <class T>
+void write_values(const core::Communicator& comm, const std::filesystem::path& path,
+                  const FieldFileHeader& header, std::span<const T> values) {
   const auto n = static_cast<hsize_t>(header.cells_per_side);
   const core::Slab slab = core::slab_of(header.cells_per_side, comm.rank(), comm.size());
   const auto first = static_cast<hsize_t>(slab.first), planes = static_cast<hsize_t>(slab.size());
@@ -61,8 +63,12 @@ void write_field(const core::Communicator& comm, const std::filesystem::path& pa
     made.set_attribute("schema", std::string(kFieldSchema));
     made.set_attribute("quantity", header.quantity);
     core::write_voxels_of(made, header, header.grid());
-    made.create_dataset<float>(header.quantity,
-                               scalar ? core::hdf5::Shape{n, n, n} : core::hdf5::Shape{components, n, n, n});
+    if (header.web) {
+      made.set_attribute("web_radius", header.web->radius);
+      made.set_attribute("web_threshold", header.web->threshold);
+    }
+    made.create_dataset<T>(header.quantity,
+                           scalar ? core::hdf5::Shape{n, n, n} : core::hdf5::Shape{components, n, n, n});
   });
   std::optional<core::hdf5::Dataset> field;
   comm.agree([&] { field.emplace(file.dataset(header.quantity)); });
@@ -76,12 +82,33 @@ void write_field(const core::Communicator& comm, const std::filesystem::path& pa
   comm.agree([&] { file.close(); });
 }
 
+}  // namespace
+
+void write_field(const core::Communicator& comm, const std::filesystem::path& path,
+                 const FieldFileHeader& header, std::span<const float> values) {
+  comm.agree([&] {
+    core::ensure(
+        core::all_finite(values), core::Fault::numeric,
+        "{}: a value of the field is not a finite number: check the cosmology and the steps of the simulation.",
+        path.string());
+  });
+  write_values(comm, path, header, values);
+}
+
+void write_field(const core::Communicator& comm, const std::filesystem::path& path,
+                 const FieldFileHeader& header, std::span<const std::uint8_t> classes) {
+  write_values(comm, path, header, classes);
+}
+
 FieldFile::FieldFile(const std::filesystem::path& path)
     : path_(path.string()),
       file_(core::hdf5::File::open(path)),
       field_(file_.dataset(quantity_of(file_, path_))),
       header_(read_field_header(file_, field_.shape(), path_)) {
-  field_.require<float>(field_.shape());
+  if (header_.web)
+    field_.require<std::uint8_t>(field_.shape());
+  else
+    field_.require<float>(field_.shape());
 }
 
 void FieldFile::read_planes(int component, core::Slab planes, std::span<float> values) const {
@@ -93,6 +120,28 @@ void FieldFile::read_planes(int component, core::Slab planes, std::span<float> v
     field_.read({static_cast<hsize_t>(component), first, 0, 0}, {1, size, n, n}, values);
   core::ensure(core::all_finite(values), core::Fault::format,
                "{} has a value that is not a finite number: run the simulation again with --force.", path_);
+}
+
+void FieldFile::read_classes(core::Slab planes, std::span<std::uint8_t> classes) const {
+  const auto n = static_cast<hsize_t>(header_.cells_per_side);
+  field_.read({static_cast<hsize_t>(planes.first), 0, 0}, {static_cast<hsize_t>(planes.size()), n, n},
+              classes);
+  const auto wrong =
+      std::ranges::find_if(classes, [](std::uint8_t c) { return c >= core::kWebClasses.size(); });
+  core::ensure(wrong == classes.end(), core::Fault::format,
+               "{} has a voxel of class {}, beyond {}: run the simulation again with --force.", path_,
+               wrong == classes.end() ? 0 : *wrong, core::kWebClasses.size() - 1);
+}
+
+core::WebVolumes web_volumes(const FieldFile& file) {
+  const int n = file.header().cells_per_side;
+  std::vector<std::uint8_t> plane(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+  core::WebVolumes volumes;
+  for (int x = 0; x < n; ++x) {
+    file.read_classes({x, x + 1}, plane);
+    for (const std::uint8_t c : plane) ++volumes.voxels[c];
+  }
+  return volumes;
 }
 
 }  // namespace cosmo::histogram

@@ -113,6 +113,10 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
   if (run.config.keeps_momenta()) stepper.finish(particles, a);
   const GradientDescent& descent = run.config.gravity.descent;
   if (descent.alpha != 0) descend(particles, forces, descent, run.universe.cosmology.sigma8);
+  if (run.config.contents.real_space && run.observers.real_space) {
+    forces.release_order();  // makes room for what the observer needs
+    run.observers.real_space({redshift, particles});
+  }
   if (!outputs.line_of_sight.empty()) {
     const auto axis = static_cast<std::size_t>(outputs.line_of_sight.front() - 'x');
     to_redshift_space(particles, axis, 1 / (a * a * run.background.E(a)), forces.communicator(), run.mesh);
@@ -120,7 +124,7 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
   Output output{redshift, particles};
   measure(output, forces, run.config);
   leave_edges(particles, run.lattice);
-  forces.release_order();  // makes room for what the observer needs
+  forces.release_order();
   if (run.observers.output) run.observers.output(output);
 }
 

@@ -29,6 +29,7 @@ struct Contents {
   bool momenta = false;         ///< most of them at one more force
   bool ids = false;             ///< names of particles that move between ranks
   bool initial_field = false;   ///< the field before the first of them
+  bool real_space = false;      ///< the particles before they are moved to redshift space
   bool power_spectrum = false;  ///< also of the initial field
   bool correlation_function = false;
   bool bispectrum = false;
@@ -38,6 +39,7 @@ struct Contents {
     return {momenta || other.momenta,
             ids || other.ids,
             initial_field || other.initial_field,
+            real_space || other.real_space,
             power_spectrum || other.power_spectrum,
             correlation_function || other.correlation_function,
             bispectrum || other.bispectrum};
@@ -88,6 +90,9 @@ struct Observers {
   /// Receives the modes of the initial field at D1 = 1, on the lattice of the particles, if contents.initial_field. Its nodes
   /// are at i L/N, and particles begin half-way between them.
   std::function<void(const fourier::FourierMesh&)> field = {};
+  /// Receives the particles of each output in real space, if contents.real_space, with q = i L/N: half a lattice cell before
+  /// where `output` has them.
+  std::function<void(const Output&)> real_space = {};
   std::function<void(const Step&)> step = {};      ///< called after each step
   std::function<void(const Output&)> output = {};  ///< called for each output, the earliest first
 };

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Rooms, each with its folders from the ground up: a folder may include those of its room that stand before it, ...
 FOLDERS = {
     "core": ["cpu", "", "machine", "file", "parallel", "format", "hdf5", "output", "run", "universe", "picture", "fourier"],
-    "sim": ["linear", "gravity", "nbody", "suite", "plan", "", "product", "inspect", "tool"],
+    "sim": ["linear", "gravity", "voxels", "nbody", "suite", "plan", "", "product", "inspect", "tool"],
     "histogram": ["", "particles", "phases", "snapshot"],
     "dataset": ["quantity", "shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
     "nn": ["posterior", "density", "density/fit", "", "output", "kernel", "tensor", "cut", "build", "layer", "network", "zoo", "model"],
@@ -29,7 +29,7 @@ ROOMS = {
     "infer": {"nn", "dataset", "histogram", "core"},
 }
 # A tool may compose rooms further.
-TOOLS = {"sim/product": {"histogram"}, "sim/inspect": {"histogram"}, "sim/tool": {"histogram"}}
+TOOLS = {"sim/voxels": {"histogram"}, "sim/product": {"histogram"}, "sim/inspect": {"histogram"}, "sim/tool": {"histogram"}}
 # Folders that only their room may include, and tests.
 PRIVATE = {"core": {"cpu"}, "nn": {"build", "kernel", "layer", "network", "tensor"}}
 MOST_FILES = 22  # source files per folder

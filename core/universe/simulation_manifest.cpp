@@ -41,6 +41,7 @@ Json to_object(const SimulationRecord& record) {
     outputs.push_back(
         {{"redshift", output.redshift}, {"counts", output.counts}, {"snapshot", output.snapshot}});
     if (!output.velocity.empty()) outputs.back()["velocity"] = output.velocity;
+    if (!output.web.empty()) outputs.back()["web"] = output.web;
   }
   Json object = {{"index", record.index},
                  {"seed", record.universe.seed},
@@ -62,8 +63,8 @@ SimulationRecord to_record(const Json& object, const std::string& source) {
   record.initial = find_file(files, kInitialName);
   if (object.contains("outputs")) {
     for (const Json& output : object["outputs"])
-      record.outputs.push_back(
-          {output.at("redshift"), output.at("counts"), output.at("snapshot"), output.value("velocity", "")});
+      record.outputs.push_back({output.at("redshift"), output.at("counts"), output.at("snapshot"),
+                                output.value("velocity", ""), output.value("web", "")});
   } else {  // earlier manifests, where the names of the files have the redshift
     for (const double z : object.at("redshifts").get<std::vector<double>>())
       record.outputs.push_back({z, find_file(files, counts_name(z)), find_file(files, snapshot_name(z))});
@@ -157,6 +158,7 @@ std::vector<std::string> SimulationRecord::files() const {
   for (const SimulationOutput& output : outputs) paths.push_back(output.counts);
   for (const SimulationOutput& output : outputs) paths.push_back(output.snapshot);
   for (const SimulationOutput& output : outputs) paths.push_back(output.velocity);
+  for (const SimulationOutput& output : outputs) paths.push_back(output.web);
   for (const std::string& file : {initial, power_spectrum, correlation_function, bispectrum})
     paths.push_back(file);
   std::erase(paths, "");
@@ -187,6 +189,7 @@ const std::string& SimulationRecord::counts(double redshift) const {
 std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }
 std::string snapshot_name(double redshift) { return fmt::format("snapshot_z{}.hdf5", redshift); }
 std::string velocity_name(double redshift) { return fmt::format("velocity_z{}.h5", redshift); }
+std::string web_name(double redshift) { return fmt::format("web_z{}.h5", redshift); }
 std::string pack_name(std::size_t pack) { return fmt::format("packs/pack-{:05}.h5", pack); }
 
 Json SimulationManifest::details() const {

@@ -21,6 +21,7 @@ struct SimulationOutput {
   std::string counts;
   std::string snapshot;
   std::string velocity = {};
+  std::string web = {};
 };
 
 /// One universe of a suite, and its files.
@@ -48,6 +49,7 @@ struct SimulationRecord {
 std::string counts_name(double redshift);
 std::string snapshot_name(double redshift);
 std::string velocity_name(double redshift);
+std::string web_name(double redshift);
 inline constexpr const char* kInitialName = "initial_z0.h5";  ///< linear, as of z = 0
 inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
 inline constexpr const char* kCorrelationFunctionName = "correlation_function.csv";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "core/error.hpp"
@@ -22,12 +23,44 @@ struct FieldMoments {
   }
 };
 
+/// read_field() of classes: the mesh gets their numbers.
+Finding read_web(const core::Communicator& comm, const histogram::FieldFile& file, bool recorded,
+                 fourier::FourierMesh& mesh) {
+  const histogram::FieldFileHeader& header = file.header();
+  const auto n = static_cast<std::size_t>(header.cells_per_side);
+  core::WebVolumes own, all;
+  comm.agree([&] {
+    std::vector<std::uint8_t> plane(n * n);
+    for (int x = mesh.slab().first; x < mesh.slab().last; ++x) {
+      file.read_classes({x, x + 1}, plane);
+      for (std::size_t i = 0; i < plane.size(); ++i) {
+        mesh.row(x, static_cast<int>(i / n))[i % n] = plane[i];
+        ++own.voxels[plane[i]];
+      }
+    }
+  });
+  Finding finding =
+      finding_of(header.quantity, header, header.cells_per_side, fourier::MassAssignment::exact);
+  finding.field = "the class's number";
+  finding.summary["web_radius_mpc_h"] = header.web->radius;
+  finding.summary["web_threshold"] = header.web->threshold;
+  for (std::size_t c = 0; c < own.voxels.size(); ++c) all.voxels[c] = comm.sum(own.voxels[c]);
+  for (std::size_t c = 0; c < own.voxels.size(); ++c)
+    finding.summary["volume_shares"][std::string(core::kWebClasses[c])] = all.share(c);
+  finding.text = fmt::format("classes of {}³ voxels, of the density smoothed by {} Mpc/h, threshold {}\n", n,
+                             header.web->radius, header.web->threshold) +
+                 finding.text + fmt::format("volume       {}\n", all.text());
+  add_checks(finding, {"classes are 0 to 3"}, recorded);
+  return finding;
+}
+
 }  // namespace
 
 Finding read_field(const core::Communicator& comm, const histogram::FieldFile& file, bool recorded,
                    std::optional<fourier::FourierMesh>& mesh) {
   const histogram::FieldFileHeader& header = file.header();
   comm.agree([&] { mesh.emplace(comm, header.grid()); });
+  if (header.web) return read_web(comm, file, recorded, *mesh);
   const auto n = static_cast<std::size_t>(header.cells_per_side);
   const bool vector = header.components > 1;
   const char* unit = header.quantity == "velocity" ? " km/s" : "";

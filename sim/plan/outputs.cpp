@@ -29,6 +29,17 @@ double read_tracers(const std::string& text) {
   return share;
 }
 
+/// --web
+core::WebDefinition read_web(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  ensure(colon != std::string::npos, Fault::usage, "Option --web is '{}': give R:LAMBDA, such as 4:0.2.",
+         text);
+  const core::WebDefinition web{core::parse_number(text.substr(0, colon), "--web", text),
+                                core::parse_number(text.substr(colon + 1), "--web", text)};
+  ensure(web.radius > 0, Fault::config, "--web is {}: choose a radius R above 0 Mpc/h, such as 4.", text);
+  return web;
+}
+
 }  // namespace
 
 void Outputs::declare(core::Options& options) {
@@ -43,12 +54,17 @@ void Outputs::declare(core::Options& options) {
       "tracers SHARE", "1",
       "share of the particles that are counted, such as 1/64 or 0.02, chosen at random by the universe's "
       "seed; other outputs are of all");
+  options.add(
+      "web R:LAMBDA", "4:0.2",
+      "of --save web: R smooths the density of all particles [Mpc/h], and a class is the number of eigenvalues of its tidal "
+      "tensor above LAMBDA");
 }
 
 Outputs Outputs::read(const core::Options& options) {
   Outputs outputs;
   outputs.redshifts = read_redshifts(options);
   outputs.tracers = read_tracers(options.text("tracers"));
+  outputs.web = read_web(options.text("web"));
   if (options.given("redshift-space")) outputs.line_of_sight = options.choice("redshift-space");
   return outputs;
 }
@@ -71,6 +87,7 @@ void Outputs::identify(core::Json& config) const {
   // Requests without them have the ids of earlier versions.
   if (!line_of_sight.empty()) config[core::kLineOfSightKey] = line_of_sight;
   if (tracers < 1) config["tracers"] = tracers;
+  if (web) config["web_radius_mpc_h"] = web->radius, config["web_threshold"] = web->threshold;
 }
 
 void Outputs::state(core::Facts& facts, const Box& box) const {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/format/json.hpp"
 #include "core/run/options.hpp"
+#include "core/universe/cosmic_web.hpp"
 #include "core/universe/facts.hpp"
 #include "core/universe/universe.hpp"
 #include "sim/plan/box.hpp"
@@ -14,9 +16,10 @@ namespace cosmo::sim {
 
 /// When particles are observed, and where an observer sees them.
 struct Outputs {
-  std::vector<double> redshifts = {0};   ///< --redshifts, none before the start
-  core::LineOfSight line_of_sight = {};  ///< --redshift-space
-  double tracers = 1;                    ///< --tracers: the share of the particles that are counted
+  std::vector<double> redshifts = {0};          ///< --redshifts, none before the start
+  core::LineOfSight line_of_sight = {};         ///< --redshift-space
+  double tracers = 1;                           ///< --tracers: the share of the particles that are counted
+  std::optional<core::WebDefinition> web = {};  ///< --web, if classes are saved
 
   static void declare(core::Options& options);
   /// Throws Error{usage} or Error{config} naming the option.

@@ -35,6 +35,8 @@ class Maker {
   virtual void see_initial(const fourier::PowerSpectrum&, const LinearPower&) {}
   /// The modes of the initial field at D1 = 1, on the particles' lattice, if the product needs it.
   virtual void see_field(const fourier::FourierMesh&) {}
+  /// Each output before it is moved to redshift space (Observers::real_space), if the product needs it.
+  virtual void see_real(const Output&) {}
   /// Each output, the earliest first.
   virtual void see(const Output&) {}
   /// Called after the last output.

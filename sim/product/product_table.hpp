@@ -8,6 +8,7 @@
 #include "sim/product/product.hpp"
 #include "sim/product/tables.hpp"
 #include "sim/product/velocity.hpp"
+#include "sim/product/web.hpp"
 
 namespace cosmo::sim {
 
@@ -35,6 +36,11 @@ inline constexpr std::array kProducts = {
                             .key = "velocity",
                             .on_voxels = true,
                             .needs = {.momenta = true}}),
+    made_by<WebMaker>({.name = "web",
+                       .meaning = "the class of each voxel: 0 void, 1 wall, 2 filament, 3 node",
+                       .key = "web",
+                       .on_voxels = true,
+                       .needs = {.real_space = true}}),
     made_by<PowerSpectrumMaker>({.name = "power-spectrum",
                                  .meaning = "a table of P(k)",
                                  .key = "power_spectrum",

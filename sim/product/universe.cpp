@@ -19,6 +19,9 @@ void make_universe(UniverseFiles& files, const SimulationConfig& config, const P
   observers.field = [&](const fourier::FourierMesh& delta) {
     for (const auto& maker : makers) maker->see_field(delta);
   };
+  observers.real_space = [&](const Output& now) {
+    for (const auto& maker : makers) maker->see_real(now);
+  };
   observers.step = watch.step;
   observers.output = [&](const Output& now) {
     for (const auto& maker : makers) maker->see(now);

@@ -1,7 +1,7 @@
 #include "sim/product/velocity.hpp"
 
 #include "histogram/field_file.hpp"
-#include "sim/product/momentum_grid.hpp"
+#include "sim/voxels/momentum_grid.hpp"
 
 namespace cosmo::sim {
 

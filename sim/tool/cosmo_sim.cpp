@@ -10,7 +10,9 @@
 #include "core/parallel/parallel.hpp"
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"
+#include "core/universe/cosmic_web.hpp"
 #include "core/universe/simulation_manifest.hpp"
+#include "histogram/field_file.hpp"
 #include "sim/suite/rank_layout.hpp"
 #include "sim/tool/cosmo_sim_inspect.hpp"
 #include "sim/tool/cosmo_sim_noise.hpp"
@@ -130,6 +132,7 @@ class GenerateStage : public core::Stage {
       report.text +=
           fmt::format("; {} of {} universes are left to other slices", left, plan_.universes.size());
     report.text += "\n";
+    if (made > 0) add_web(report, output, missing.to_make.front().front());
     return report;
   }
 
@@ -143,6 +146,21 @@ class GenerateStage : public core::Stage {
   Json facts() const {
     return {{"simulations", plan_.universes.size()},
             {"select", {slice.first, slice.first + plan_.universes.selected()}}};
+  }
+  /// Adds the volume shares of a universe's classes at its lowest redshift, if classes are saved. Warns of a class without a voxel.
+  void add_web(core::Report& report, const core::OutputDirectory& output,
+               const core::SimulationRecord& universe) const {
+    const std::string& path = universe.outputs.front().web;
+    if (path.empty()) return;
+    core::WebVolumes volumes;
+    run.comm.agree([&] { volumes = histogram::web_volumes(histogram::FieldFile(output.path() / path)); });
+    report.text += fmt::format("volume of {}: {}\n", path, volumes.text());
+    for (std::size_t c = 0; c < volumes.voxels.size(); ++c) {
+      const std::string name(core::kWebClasses[c]);
+      report.facts["volume_shares"][name] = volumes.share(c);
+      if (volumes.voxels[c] == 0)
+        run.log.warn("{} has no {}: choose another R or LAMBDA of --web, or a larger --box.", path, name);
+    }
   }
   /// " of --select 1:5", or nothing if all universes are selected.
   std::string slice_text() const {

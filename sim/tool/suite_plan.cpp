@@ -119,6 +119,11 @@ Plan read_plan(const core::Options& options) {
         "--tracers is the share of the particles that are counted: add counts to --save, or leave it out.");
     config.contents.ids = true;
   }
+  if (!plan.products.has("web")) {
+    core::ensure(!options.chosen("web"), core::Fault::config,
+                 "--web defines the classes of --save web: add web to --save, or leave it out.");
+    config.outputs.web.reset();
+  }
   check_slice(plan.universes.slice, plan.universes.size(), plan.products.pack);
   plan.growth = read_growth(options, plan);
   if (config.start.noise) plan.universes.list.front().seed = config.start.noise->seed();

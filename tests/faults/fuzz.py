@@ -63,6 +63,7 @@ def targets():
                signed_in="packed"),
         Target("field, inspected", (), "initial.h5", ("cosmo-sim", "inspect", "initial.h5")),
         Target("vector field, inspected", (), "velocity.h5", ("cosmo-sim", "inspect", "velocity.h5")),
+        Target("classes, inspected", (), "web.h5", ("cosmo-sim", "inspect", "web.h5")),
         Target("snapshot", (), "snapshot.hdf5", ("cosmo-sim", "inspect", "snapshot.hdf5")),
         Target("snapshot, counted", (), "snapshot.hdf5", ("cosmo-prep", "histogram", "--input", "snapshot.hdf5", "--grid", 8, "--output", "out")),
         Target("snapshot of Gadget-4", (), "gadget.hdf5",
@@ -142,11 +143,11 @@ class Workshop:
         snapshot, = at("particles").glob("sim-00000/*.hdf5")
         shutil.copy(snapshot, at("snapshot.hdf5"))
         shutil.copy(at("sim/sim-00000/counts_z0.h5"), at("counts.h5"))
-        run("cosmo-sim", "generate", "--simulations", 3, "--sigma8", "0.7:0.9", "--particles", 8, "--grid", 8, "--box", 64, "--steps", 1, "--save", "counts,initial,velocity",
+        run("cosmo-sim", "generate", "--simulations", 3, "--sigma8", "0.7:0.9", "--particles", 8, "--grid", 8, "--box", 64, "--steps", 1, "--save", "counts,initial,velocity,web",
             "--output", "fields")
         run("cosmo-prep", "shard", "--input", "fields", "--target", "initial", "--subvolumes", 1, "--output", "pairs")
         run("cosmo-train", "--data", "pairs", "--target", "initial", "--reconstruct", 10, "--epochs", 1, "--output", "reconet")
-        for name in ("initial", "velocity"):
+        for name in ("initial", "velocity", "web"):
             shutil.copy(at(f"fields/sim-00000/{name}_z0.h5"), at(f"{name}.h5"))
         shutil.copy(at("packed/packs/pack-00000.h5"), at("pack.h5"))
         path, = gadget.write_gadget4(at("foreign"), gadget.example_positions("f4"), 1)

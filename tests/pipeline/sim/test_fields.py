@@ -1,4 +1,4 @@
-"""cosmo-sim generate --save initial,velocity: fields on voxels, against numpy."""
+"""cosmo-sim generate --save initial,velocity,web: fields on voxels, against numpy."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ from toolkit import DirectoryTest, error_line, run, sha256, succeed
 
 SIDE, VOXELS, BOX = 32, 16, 128
 UNIVERSE = ["generate", "--particles", SIDE, "--box", BOX, "--steps", 5, "--grid", VOXELS, "--redshifts", "0,1", "--save",
-            "counts,particles,initial,velocity"]
+            "counts,particles,initial,velocity,web", "--web", "5:0.1"]
 
 
 def field(path, name):
@@ -24,6 +24,28 @@ def modes(values):
     n = len(values)
     transformed, limit = np.fft.rfftn(values) / n**3, (n - 1) // 2
     return {(x, y, z): transformed[x, y, z] for x in range(-limit, limit + 1) for y in range(-limit, limit + 1) for z in range(limit + 1)}
+
+
+def cloud_in_cell(x):
+    """The density contrast of particles at voxels' centres."""
+    density = np.zeros((VOXELS,) * 3)
+    at = x * VOXELS / BOX - 0.5
+    below = np.floor(at).astype(int)
+    for corner in np.ndindex(2, 2, 2):
+        weights = np.where(corner, at - below, 1 - (at - below)).prod(1)
+        np.add.at(density, tuple(((below + corner) % VOXELS).T), weights)
+    return density / density.mean() - 1
+
+
+def eigenvalues(density, radius):
+    """(n, n, n, 3) of the tidal tensor of a density that a Gaussian has smoothed."""
+    n = len(density)
+    k = np.array(np.meshgrid(*[np.fft.fftfreq(n, BOX / n) * 2 * np.pi] * 3, indexing="ij"))
+    square = (k**2).sum(0)
+    potential = np.fft.fftn(density) * np.exp(-square * radius**2 / 2) / np.where(square > 0, square, 1)
+    slope = np.where(abs(k) > 0.999 * np.pi * n / BOX, 0, k)  # a wave at the Nyquist wavenumber has none
+    tensor = np.array([[np.fft.ifftn(potential * (k[i]**2 if i == j else slope[i] * slope[j])).real for j in range(3)] for i in range(3)])
+    return np.linalg.eigvalsh(np.moveaxis(tensor, (0, 1), (3, 4)))
 
 
 class Fields(DirectoryTest):
@@ -67,6 +89,35 @@ class Fields(DirectoryTest):
                 momenta = np.histogramdd(x, bins=VOXELS, range=[(0, BOX)] * 3, weights=proper[:, axis])[0]
                 np.testing.assert_allclose(velocity[axis], momenta / (SIDE / VOXELS)**3, atol=2e-3)
 
+    def test_classes_are_the_eigenvalues_of_the_tidal_tensor(self):
+        for z in (0, 1):
+            with h5py.File(self.files / f"snapshot_z{z}.hdf5") as file:
+                density = cloud_in_cell(file["PartType1/Coordinates"][...].astype("f8"))
+            with h5py.File(self.files / f"web_z{z}.h5") as file:
+                web, facts = file["web"][...], dict(file.attrs)
+            self.assertEqual((web.shape, web.dtype, facts["quantity"], facts["redshift"], facts["web_radius"], facts["web_threshold"]),
+                             ((VOXELS,) * 3, "u1", "web", z, 5, 0.1))
+            above = eigenvalues(density, 5) - 0.1
+            sure = abs(above).min(-1) > 1e-4
+            self.assertGreater(sure.mean(), 0.998)
+            np.testing.assert_array_equal(web[sure], (above > 0).sum(-1)[sure])
+            self.assertEqual(set(web.ravel()), {0, 1, 2, 3})
+            found = succeed("cosmo-sim", "inspect", self.files / f"web_z{z}.h5", ranks=2)
+            shares = np.bincount(web.ravel()) / web.size
+            np.testing.assert_allclose(list(found["volume_shares"][name] for name in ("void", "wall", "filament", "node")), shares, rtol=1e-12)
+
+    def test_classes_are_of_all_particles_in_real_space(self):
+        output = self.root / "sparse"
+        made = succeed("cosmo-sim", *self.words, "--tracers", "1/8", "--redshift-space", "z", "--output", output)
+        self.assertNotEqual(sha256(output / "sim-00000/velocity_z0.h5"), sha256(self.files / "velocity_z0.h5"))
+        for name in ("web_z0.h5", "web_z1.h5"):
+            self.assertEqual(sha256(output / "sim-00000" / name), sha256(self.files / name), name)
+        with h5py.File(self.files / "web_z0.h5") as file:
+            shares = np.bincount(file["web"][...].ravel()) / VOXELS**3
+        np.testing.assert_allclose(list(made["volume_shares"].values()), shares[[2, 3, 0, 1]])  # by name
+        config = json.loads((output / "manifest.json").read_text())["config"]
+        self.assertEqual((config["web"], config["web_radius_mpc_h"], config["web_threshold"]), (True, 5, 0.1))
+
     def test_the_density_lies_where_the_initial_field_does(self):
         """The phase between counts and initial field grows with k by half a voxel if one is of nodes."""
         suite = self.root / "aligned"
@@ -105,7 +156,7 @@ class Fields(DirectoryTest):
         for ranks in (2, 3):
             output = self.root / f"ranks-{ranks}"
             succeed("cosmo-sim", *self.words, "--ranks-per-simulation", ranks, "--output", output, ranks=ranks)
-            for name in ("initial_z0.h5", "velocity_z0.h5", "velocity_z1.h5"):
+            for name in ("initial_z0.h5", "velocity_z0.h5", "velocity_z1.h5", "web_z0.h5", "web_z1.h5"):
                 self.assertEqual(sha256(output / "sim-00000" / name), sha256(self.files / name), name)
 
     def test_a_finer_grid_than_the_particles_adds_no_waves(self):
@@ -120,7 +171,9 @@ class Fields(DirectoryTest):
         self.assertEqual(json.loads((fine / "manifest.json").read_text())["simulations"][0]["files"], ["sim-00000/initial_z0.h5"])
 
     def test_what_cannot_be(self):
-        for words, part in ((["--pack", 2, "--save", "counts,initial"], "cannot hold the initial"), (["--save", "initials"], "initial")):
+        for words, part in ((["--pack", 2, "--save", "counts,initial"], "cannot hold the initial"), (["--save", "initials"], "initial"),
+                            (["--web", "4:0.2"], "add web to --save"), (["--save", "web", "--web", "4"], "R:LAMBDA"), (["--save", "web", "--web", "0:0.2"], "above 0"),
+                            (["--save", "web", "--grid", 2], "4 or more"), (["--pack", 2, "--save", "counts,web"], "cannot hold the web")):
             done = run("cosmo-sim", "generate", "--particles", 8, "--box", 64, *words, "--output", self.root / "no")
             self.assertIn(done.returncode, (2, 3))
             self.assertIn(part, error_line(done, "cosmo-sim"))

@@ -1,4 +1,4 @@
-#include "sim/product/momentum_grid.hpp"
+#include "sim/voxels/momentum_grid.hpp"
 
 #include <algorithm>
 #include <cmath>
