@@ -24,6 +24,13 @@ using histogram::CountFileHeader;
 
 namespace {
 
+/// What defines the suite's classes, if it has any.
+std::optional<core::WebDefinition> web_of(const core::SimulationManifest& suite) {
+  const core::Json& config = suite.base.request.config;
+  if (!config.contains("web_threshold")) return std::nullopt;
+  return core::WebDefinition{config.at("web_radius_mpc_h"), config.at("web_threshold")};
+}
+
 SourceFacts facts_of(const std::filesystem::path& directory, const core::SimulationManifest& suite) {
   return {.name = directory.string(),
           .input = suite.base.request.id(),
@@ -33,7 +40,8 @@ SourceFacts facts_of(const std::filesystem::path& directory, const core::Simulat
           .line_of_sight = suite.line_of_sight,
           .facts = suite.facts,
           .seeds_assumed = suite.seeds_assumed,
-          .twins = suite.twins};
+          .twins = suite.twins,
+          .web = web_of(suite)};
 }
 
 std::vector<SourceUniverse> universes_of(const core::SimulationManifest& suite) {
@@ -70,14 +78,25 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
   }
 }
 
-/// Throws Error{format} naming the file unless the initial field is that of the universe.
+/// The path of a universe's target, or nothing: classes are those of the first redshift.
+std::string target_of(const SimulationRecord& record, const SourceContent& content) {
+  if (content.target != histogram::kWeb) return record.initial;
+  const auto output =
+      std::ranges::find(record.outputs, content.redshifts.front(), &core::SimulationOutput::redshift);
+  return output == record.outputs.end() ? "" : output->web;
+}
+
+/// Throws Error{format} naming the file unless the target is that of the universe.
 void check_field(const histogram::FieldFileHeader& header, const SimulationRecord& record,
-                 const std::filesystem::path& directory, const core::SimulationManifest& suite) {
-  ensure(header.quantity == "initial" && header.components == 1 && header.cells_per_side == suite.grid &&
+                 const SourceContent& content, const std::filesystem::path& directory,
+                 const core::SimulationManifest& suite) {
+  const bool classes = content.target == histogram::kWeb;
+  ensure(header.quantity == content.target && header.components == 1 && header.cells_per_side == suite.grid &&
              header.box_size == suite.box_size.mpc_h(record.universe.cosmology.h) &&
-             header.universe == record.universe,
-         Fault::format, "{} is not the initial field of simulation {}: run cosmo-sim again with --force.",
-         (directory / record.initial).string(), record.index);
+             header.universe == record.universe &&
+             (!classes || (header.redshift == content.redshifts.front() && header.web == web_of(suite))),
+         Fault::format, "{} is not the {} field of simulation {}: run cosmo-sim again with --force.",
+         (directory / target_of(record, content)).string(), content.target, record.index);
 }
 
 }  // namespace
@@ -96,9 +115,9 @@ std::uint64_t SuiteSource::memory_bytes() const {
 void SuiteSource::ensure_there(const SourceContent& content, int, int) const {
   for (const SimulationRecord& record : manifest_.simulations) {
     for (const double redshift : content.redshifts) (void)record.counts(redshift);
-    ensure(content.target.empty() || !record.initial.empty(), Fault::config,
-           "{} has no initial field of simulation {}: run cosmo-sim generate with --save counts,initial.",
-           directory_.string(), record.index);
+    ensure(content.target.empty() || !target_of(record, content).empty(), Fault::config,
+           "{} has no {} field of simulation {}: run cosmo-sim generate with --save counts,{}.",
+           directory_.string(), content.target, record.index, content.target);
   }
 }
 
@@ -113,7 +132,7 @@ void SuiteSource::check_files(std::span<const std::size_t> universes, const Sour
   for (const std::size_t universe : universes) {
     const SimulationRecord& record = manifest_.simulations[universe];
     for (const double redshift : content.redshifts) files.insert(record.counts(redshift));
-    if (!content.target.empty()) files.insert(record.initial);
+    if (!content.target.empty()) files.insert(manifest_.base.find(target_of(record, content))->path);
   }
   for (const std::string_view file : files) {
     const core::FileState before = core::check_content(directory_, *manifest_.base.find(file));
@@ -141,8 +160,8 @@ void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
         check_header(counts_of(record, redshift).header(), record, redshift, directory_, manifest_,
                      particles);
       if (!content.target.empty())
-        check_field(histogram::FieldFile(directory_ / record.initial).header(), record, directory_,
-                    manifest_);
+        check_field(histogram::FieldFile(directory_ / target_of(record, content)).header(), record, content,
+                    directory_, manifest_);
       if (!record.row) continue;
       const histogram::CountPack& pack = packs_.open(directory_ / record.counts(content.redshifts.front()));
       ensure(pack.header().universes[*record.row].simulation == record.index, Fault::format,
@@ -192,8 +211,9 @@ void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<con
   }
 }
 
-void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) {
-  const std::filesystem::path path = directory_ / manifest_.simulations[universe].initial;
+void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, const SourceContent& content,
+                              std::span<float> target) {
+  const std::filesystem::path path = directory_ / target_of(manifest_.simulations[universe], content);
   histogram::read_coarse(histogram::FieldFile(path), manifest_.grid / cut.grid, cut.origin, cut.cells,
                          target);
   checked_.ensure_unchanged(path);

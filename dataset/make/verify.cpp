@@ -90,6 +90,7 @@ FieldStatistics read_targets(const ShardReader& reader, const Quantity& target) 
   for (std::size_t row = 0; row < reader.size(); ++row) {
     reader.tensor(Tensor::target).read(row, std::span(voxels));
     found.add(voxels);
+    if (target.kind == VoxelKind::classes) found.count_classes(voxels);
   }
   return found;
 }

@@ -66,8 +66,11 @@ struct DatasetManifest {
   /// --smooth if it is not between 0 and a quarter of the box, or samples are not whole boxes.
   /// `reconstruct`, likewise, is the smoothing of a reconstruction beside the voxels; the same of --reconstruct.
   VoxelTransform transform(std::string_view name, double smooth = 0, double reconstruct = 0) const;
-  /// The map that gives the target's training voxels mean 0 and deviation 1.
-  VoxelMap target_map() const { return {target.mean, target.deviation > 0 ? 1 / target.deviation : 1}; }
+  /// The map that gives the target's training voxels mean 0 and deviation 1; classes stay as they are.
+  VoxelMap target_map() const {
+    if (spec.target && spec.target->kind == VoxelKind::classes) return {0, 1};
+    return {target.mean, target.deviation > 0 ? 1 / target.deviation : 1};
+  }
   /// Whether each channel of a field has its own scale.
   bool scaled_by_channel() const { return spec.input.channels() > 1 && !channels.empty(); }
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }

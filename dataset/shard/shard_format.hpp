@@ -16,7 +16,7 @@
 //                                 periodic box before it was cut; 0: it was not
 //   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
 //   /t           float32 (N, n, n, n)  only where samples have a target: a field on the voxels of /x, cut and rolled with them;
-//                                 chunk = one sample, filter as /x
+//                or uint8 of classes   chunk = one sample, filter as /x
 //   /t_crc32, /t_plane_crc32      as those of /x
 //   /settings    float64 (N, S)   only where settings of universes differ: their values, for texts positions
 //                                 in a list; attributes `names` (S), and NAME (texts) for each column of texts
@@ -30,8 +30,8 @@
 //     mean_count          mean per voxel of the suite; not for fields
 //     particles, max_count  sum and largest of /x; not for fields
 //     minimum, maximum, mean, deviation  for fields only, of all of /x
-//     target              the name of the target, "initial"; with it target_minimum, target_maximum,
-//                         target_mean, target_deviation of all of /t
+//     target              the name of the target, "initial" or "web"; with it target_minimum, target_maximum,
+//                         target_mean, target_deviation of all of /t, and target_voxels of each class
 //
 // Equal requests give equal bytes, whatever the number of ranks. A file is trusted only after its size and
 // sha256 agree with the manifest; the crc32 of a sample is checked whenever it is read.

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/universe/cosmology_attributes.hpp"
 #include "core/version.hpp"
+#include "dataset/quantity/target.hpp"
 
 namespace cosmo::dataset {
 
@@ -71,9 +72,13 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels,
          Fault::internal, "Sample {} does not fit in a shard of {} samples.", row, samples_);
   input_->append(row, voxels);
   if (target_) {
-    target_->append(row, target);
+    if (spec_.target->kind == VoxelKind::classes) {
+      check_classes(target, fmt::format("Simulation {}, sub-volume {}", sample.simulation, sample.subvolume));
+      statistics_.target.count_classes(target);
+    }
     statistics_.target.add(target);
     ensure_finite(statistics_.target, sample);
+    target_->append(row, target);
   }
   y_.insert(y_.end(), sample.parameters.begin(), sample.parameters.end());
   y_unit_.resize(y_.size());
@@ -98,6 +103,9 @@ void ShardWriter::write_statistics() {
   if (!spec_.target) return;
   file_.set_attribute("target", spec_.target->name);
   write_attributes(file_, statistics_.target, "target_");
+  if (spec_.target->kind == VoxelKind::classes)
+    file_.set_attribute("target_voxels", std::vector<std::uint64_t>(statistics_.target.web.voxels.begin(),
+                                                                    statistics_.target.web.voxels.end()));
 }
 
 void ShardWriter::finish() && {

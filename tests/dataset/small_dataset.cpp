@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "core/file/checksum.hpp"
@@ -45,10 +46,11 @@ std::streamoff find_counts(const fs::path& path, std::uint32_t sample) {
 
 namespace {
 
-/// Writes samples of which sample i has the voxels `voxels_of(i)`, and these as a target if asked.
+/// Writes samples of which sample i has the voxels `voxels_of(i)`, and a target of this kind if asked.
 template <class VoxelsOf>
 DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, Compression compression,
-                              VoxelKind kind, VoxelsOf* voxels_of, bool with_target = false) {
+                              VoxelKind kind, VoxelsOf* voxels_of,
+                              std::optional<VoxelKind> target_kind = {}) {
   constexpr std::uint32_t kSamplesPerShard = 5;
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
@@ -56,7 +58,9 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
                    .box_size = core::Length(64),
                    .mean_count = kind == VoxelKind::counts ? 8.0 : 0.0,
                    .input_id = "sha256:0"};
-  if (with_target) manifest.spec.target = {VoxelKind::field, {kSide, kSide, kSide}, {0}, "initial"};
+  const bool classes = target_kind == VoxelKind::classes;
+  if (target_kind)
+    manifest.spec.target = {*target_kind, {kSide, kSide, kSide}, {0}, classes ? "web" : "initial"};
   SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
   fs::create_directories(directory / "train");
   for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {
@@ -66,7 +70,10 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
     for (std::uint32_t i = first; i < last; ++i) {
       const double share = (i + 0.5) / samples;
       const auto voxels = voxels_of(i);
-      const std::vector<float> target(with_target ? voxels.begin() : voxels.end(), voxels.end());
+      std::vector<float> target(target_kind ? voxels.begin() : voxels.end(), voxels.end());
+      if (classes)
+        std::ranges::transform(target, target.begin(),
+                               [](float x) { return class_of(static_cast<std::uint32_t>(x)); });
       writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels, target);
       train.simulations.push_back(i);
       train.seeds.push_back(1000 + i);
@@ -87,8 +94,9 @@ DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, 
   return write_samples(directory, samples, compression, VoxelKind::counts, counts_of);
 }
 
-DatasetManifest write_targets(const fs::path& directory, std::uint32_t samples, Compression compression) {
-  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of, true);
+DatasetManifest write_targets(const fs::path& directory, std::uint32_t samples, Compression compression,
+                              VoxelKind kind) {
+  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of, kind);
 }
 
 DatasetManifest write_fields(const fs::path& directory, std::uint32_t samples, Compression compression) {
