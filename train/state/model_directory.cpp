@@ -166,6 +166,7 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
     validation.calibration_per_subvolume = values("calibration_per_subvolume");
     validation.calibration_per_universe = values("calibration_per_universe");
     validation.baseline_shares = values("baseline_share");
+    if (const auto* f1 = find_values(best->columns, "macro_f1")) validation.macro_f1 = f1->front();
   }
   manifest_.complete = progress.epoch == epochs;
   manifest_.posterior = nullptr;
