@@ -112,6 +112,12 @@ FieldFile::FieldFile(const std::filesystem::path& path)
 }
 
 void FieldFile::read_planes(int component, core::Slab planes, std::span<float> values) const {
+  if (header_.web) {
+    std::vector<std::uint8_t> classes(values.size());
+    read_classes(planes, classes);
+    std::ranges::copy(classes, values.begin());
+    return;
+  }
   const auto n = static_cast<hsize_t>(header_.cells_per_side), first = static_cast<hsize_t>(planes.first),
              size = static_cast<hsize_t>(planes.size());
   if (header_.components == 1)

@@ -60,7 +60,7 @@ class FieldFile {
   explicit FieldFile(const std::filesystem::path& path);
 
   const FieldFileHeader& header() const { return header_; }
-  /// Reads these planes of x of a component, (planes.size(), n, n). Throws Error{format} naming the file for a value that is not
+  /// Reads these planes of x of a component, (planes.size(), n, n), classes as numbers. Throws Error{format} naming the file for a value that is not
   /// finite.
   void read_planes(int component, core::Slab planes, std::span<float> values) const;
   /// The same of classes. Throws Error{format} naming the file for a value that is none.

@@ -15,7 +15,7 @@ MAP = DOCS / "README.md"
 
 MOST_CHARACTERS = 120  # in a line, outside of blocks of code and without addresses
 MOST_LINES = 100  # in a guide, outside of blocks of code
-MOST_WORDS = {"README.md": 900, "docs": 45000}
+MOST_WORDS = {"README.md": 900, "docs": 45000}  # of prose in the docs, with blocks of code in the README
 ROOMS = ("core", "sim", "histogram", "dataset", "nn", "train", "infer", "python", "tests", "bench", "docs", "pipelines", "packaging", "cmake")
 SOURCES = (".cpp", ".hpp", ".py", ".sh", ".cmake", ".txt", ".env", ".ini")
 STATE = re.compile(r"(In force|Superseded by \d{4})\b[^.]*\.")
@@ -97,7 +97,8 @@ def main():
     words = {}
     for page, text in pages.items():
         kind = str(page.relative_to(ROOT).parent) if DOCS in page.parents else page.name
-        words[kind] = words.get(kind, 0) + len(text.split())
+        counted = text if page.name == "README.md" and page.parent == ROOT else " ".join(line for _, line in prose(text))
+        words[kind] = words.get(kind, 0) + len(counted.split())
     words["docs (all)"] = sum(number for kind, number in words.items() if kind.startswith("docs"))
     faults += [f"{name}: {words[kind]} words, of which {MOST_WORDS[name]} are allowed" for name, kind in (("README.md", "README.md"), ("docs", "docs (all)"))
                if words[kind] > MOST_WORDS[name]]

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cosmo::core {
 
@@ -19,7 +20,7 @@ inline constexpr std::array<std::string_view, 4> kWebClasses = {"void", "wall", 
 /// with threshold 0; Forero-Romero et al. 2009 (MNRAS 396, 1815), with others.
 struct WebDefinition {
   double radius = 4;       ///< standard deviation of the Gaussian that smooths the density [Mpc/h]
-  double threshold = 0.2;  ///< for the eigenvalues, whose sum is the smoothed density contrast
+  double threshold = 0.2;  ///< for eigenvalues, whose sum is the smoothed density contrast
 
   bool operator==(const WebDefinition&) const = default;
 };
@@ -33,6 +34,11 @@ struct WebVolumes {
   std::uint64_t sum() const { return std::accumulate(voxels.begin(), voxels.end(), std::uint64_t{0}); }
   /// The share of a class.
   double share(std::size_t c) const { return static_cast<double>(voxels[c]) / static_cast<double>(sum()); }
+  std::vector<double> shares() const {
+    std::vector<double> all;
+    for (std::size_t c = 0; c < voxels.size(); ++c) all.push_back(share(c));
+    return all;
+  }
   /// "void 62.10 %, wall 28.20 %, filament 8.90 %, node 0.80 %"
   std::string text() const {
     std::string text;

@@ -17,6 +17,7 @@
 #include "dataset/exchange/npy_samples.hpp"
 #include "dataset/exchange/tf_example.hpp"
 #include "dataset/exchange/tfrecord.hpp"
+#include "dataset/quantity/target.hpp"
 
 namespace cosmo::dataset {
 
@@ -62,6 +63,8 @@ template <class To, class From>
 bool is_voxel(From value) {
   if constexpr (std::is_same_v<To, float>) {
     return std::isfinite(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, std::uint8_t>) {
+    return is_class(static_cast<double>(value));
   } else if constexpr (std::is_floating_point_v<From>) {
     return value >= 0 && value <= static_cast<From>(kMostCount) && std::trunc(value) == value;
   } else {
@@ -76,8 +79,9 @@ std::vector<To> to_voxels(std::span<const std::byte> bytes, const std::string& s
     From value;
     std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
     ensure(is_voxel<To>(value), Fault::format, "{} has {} at voxel {}, which is not a {}.", source, value, i,
-           std::is_same_v<To, float>
-               ? "finite float32: correct the file"
+           std::is_same_v<To, float> ? "finite float32: correct the file"
+           : std::is_same_v<To, std::uint8_t>
+               ? "class from 0 to 3: correct the file"
                : "count from 0 to 65535: give counts, or import fields by cosmo-prep import --voxels field");
     voxels[i] = static_cast<To>(value);
   }
@@ -88,6 +92,8 @@ std::vector<To> to_voxels(std::span<const std::byte> bytes, const std::string& s
 template <class From>
 std::vector<std::byte> voxels_of(std::span<const std::byte> bytes, VoxelKind kind, std::size_t channels,
                                  const std::string& source) {
+  if (kind == VoxelKind::classes)
+    return channels_first(to_voxels<std::uint8_t, From>(bytes, source), channels);
   return kind == VoxelKind::counts ? channels_first(to_voxels<std::uint16_t, From>(bytes, source), channels)
                                    : channels_first(to_voxels<float, From>(bytes, source), channels);
 }
@@ -123,7 +129,10 @@ void check_shape(const std::vector<int>& shape, const ForeignFile& file) {
 }
 
 std::vector<std::byte> encode_as_npy(const OutgoingSample& sample) {
-  return core::encode_npy(sample.kind == VoxelKind::counts ? "<u2" : "<f4", sample.shape, sample.voxels);
+  const char* type = sample.kind == VoxelKind::counts  ? "<u2"
+                     : sample.kind == VoxelKind::field ? "<f4"
+                                                       : "|u1";
+  return core::encode_npy(type, sample.shape, sample.voxels);
 }
 
 ForeignSample decode_npy_file(const ForeignFile& file) {
@@ -263,6 +272,15 @@ constexpr std::array<ExchangeFormat, 3> kFormats = {{
 }};
 
 }  // namespace
+
+std::vector<float> target_values(VoxelKind kind, std::span<const std::byte> bytes) {
+  std::vector<float> values(bytes.size() / voxel_bytes(kind));
+  if (kind == VoxelKind::classes)
+    std::ranges::transform(bytes, values.begin(), [](std::byte b) { return static_cast<float>(b); });
+  else
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
 
 std::span<const ExchangeFormat> exchange_formats() { return kFormats; }
 

@@ -20,7 +20,7 @@
 
 namespace cosmo::dataset {
 
-/// Calls use(span<const uint16_t> or span<const float>) with the voxels in these bytes.
+/// Calls use(span<const uint16_t> or span<const float>) with the voxels in these bytes, which are not classes.
 template <class Use>
 auto with_voxels(VoxelKind kind, std::span<const std::byte> bytes, const Use& use) {
   const auto as = [&]<class T>(const T* voxels) { return use(std::span(voxels, bytes.size() / sizeof(T))); };
@@ -28,10 +28,13 @@ auto with_voxels(VoxelKind kind, std::span<const std::byte> bytes, const Use& us
                                    : as(reinterpret_cast<const float*>(bytes.data()));
 }
 
+/// A target's values in these bytes, classes as numbers.
+std::vector<float> target_values(VoxelKind kind, std::span<const std::byte> bytes);
+
 /// The content of a file to write for one sample.
 struct OutgoingSample {
   VoxelKind kind;
-  std::span<const std::byte> voxels;  ///< counts or field (C, n, n, n)
+  std::span<const std::byte> voxels;  ///< as stored (C, n, n, n)
   const std::vector<int>& shape;      ///< (n, n, n) or (C, n, n, n)
   std::span<const double> physical;   ///< parameters (P)
   std::span<const float> unit;        ///< the same in [−1, 1]

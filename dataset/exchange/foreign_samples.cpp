@@ -250,7 +250,9 @@ SampleSpec spec_of(const ForeignSettings& settings, const SampleTable& table, co
   spec.input.redshifts = settings.redshifts;
   spec.line_of_sight = settings.line_of_sight;
   spec.input.kind = settings.kind;
-  if (!table.target.empty()) spec.target = {VoxelKind::field, {side, side, side}, {0}, table.target};
+  if (table.target.empty()) return spec;
+  const double redshift = table.target_kind == VoxelKind::classes ? settings.redshifts.front() : 0;
+  spec.target = {table.target_kind, {side, side, side}, {redshift}, table.target};
   return spec;
 }
 
@@ -307,8 +309,9 @@ void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>
     plan.shards.back().samples.push_back(
         {row.simulation, place->first, universe.seed, sources.parameters[rows[i]]});
     const Scan& scan = sources.found.scans[rows[i]];
-    plan.shards.back().voxels.push_back(
-        {file_of(sources.settings, row), scan.crc32, target_of(sources.settings, row), scan.target_crc32});
+    plan.shards.back().voxels.push_back({file_of(sources.settings, row), scan.crc32,
+                                         target_of(sources.settings, sources.table.target_kind, row),
+                                         scan.target_crc32});
   }
 }
 

@@ -30,18 +30,18 @@ Scan scan(const ForeignSample& sample, std::size_t row, VoxelKind kind) {
 }
 
 /// Adds what is found in the sample's target.
-void scan_target(const ForeignSettings& settings, const ExchangeFormat& format, const SampleRow& row,
-                 const ForeignSample& sample, Scan& scanned) {
-  const ForeignSample target = format.decode(target_of(settings, row));
+void scan_target(const ForeignSettings& settings, const ExchangeFormat& format, VoxelKind kind,
+                 const SampleRow& row, const ForeignSample& sample, Scan& scanned) {
+  const ForeignSample target = format.decode(target_of(settings, kind, row));
   core::ensure(
       target.shape == std::vector<int>(3, scanned.side), core::Fault::format,
       "{} has voxels of shape ({}) and its sample, {}, has {} per side: give a target on the same voxels.",
       row.target, fmt::join(target.shape, ", "), row.file, scanned.side);
   scanned.target_crc32 = core::crc32(target.voxels);
   scanned.target_sha256 = digest_of(target.voxels);
-  const std::span values(reinterpret_cast<const float*>(target.voxels.data()),
-                         target.voxels.size() / sizeof(float));
+  const std::vector<float> values = target_values(kind, target.voxels);
   scanned.voxels.target.add(values);
+  if (kind == VoxelKind::classes) scanned.voxels.target.count_classes(values);
   with_voxels(settings.kind, sample.voxels, [&](auto voxels) {
     scanned.target_correlation =
         correlation_with_target(voxels.first(values.size()), values, scanned.side,
@@ -69,8 +69,8 @@ ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row) {
           settings.kind};
 }
 
-ForeignFile target_of(const ForeignSettings& settings, const SampleRow& row) {
-  return {settings.directory / row.target, row.record, 1, VoxelKind::field};
+ForeignFile target_of(const ForeignSettings& settings, VoxelKind kind, const SampleRow& row) {
+  return {settings.directory / row.target, row.record, 1, kind};
 }
 
 Scans scan_all(const core::Communicator& comm, const core::Log& log, const ForeignSettings& settings,
@@ -93,7 +93,7 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
           ForeignSample sample = format.decode(file_of(settings, table.rows[first + i]));
           of_block[i] = scan(sample, first + i, settings.kind);
           if (!table.target.empty())
-            scan_target(settings, format, table.rows[first + i], sample, of_block[i]);
+            scan_target(settings, format, table.target_kind, table.rows[first + i], sample, of_block[i]);
           channels_of_block[i] = scan_channels(sample, settings);
           labels_of_block[i] = std::move(sample.labels);
         });

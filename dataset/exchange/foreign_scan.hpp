@@ -38,7 +38,7 @@ struct Scans {
 /// Location of a row's sample.
 ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row);
 /// Location of its target.
-ForeignFile target_of(const ForeignSettings& settings, const SampleRow& row);
+ForeignFile target_of(const ForeignSettings& settings, VoxelKind kind, const SampleRow& row);
 
 /// Reads every sample once. The ranks share them. Collective. Throws as ExchangeFormat::decode.
 Scans scan_all(const core::Communicator& comm, const core::Log& log, const ForeignSettings& settings,

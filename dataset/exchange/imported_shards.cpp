@@ -23,8 +23,8 @@ void write_shard(const std::filesystem::path& path, const SampleSpec& spec, Comp
         if (spec.target) targets[thread] = shard.read_target(i);
       },
       [&](std::size_t i, std::size_t thread) {
-        const std::span target(reinterpret_cast<const float*>(targets[thread].data()),
-                               targets[thread].size() / sizeof(float));
+        std::vector<float> target;
+        if (spec.target) target = target_values(spec.target->kind, targets[thread]);
         with_voxels(spec.input.kind, voxels[thread],
                     [&](auto values) { writer.append(shard.samples[i], values, {.target = target}); });
       });

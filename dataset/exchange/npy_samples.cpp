@@ -63,8 +63,7 @@ NpySamples::NpySamples(std::filesystem::path path, int channels)
 
 std::size_t NpySamples::memory_bytes(VoxelKind kind) const {
   const auto n = static_cast<std::size_t>(side_);
-  return bytes_ + n * n * n * static_cast<std::size_t>(channels_) *
-                      (kind == VoxelKind::counts ? sizeof(std::uint16_t) : sizeof(float));
+  return bytes_ + n * n * n * static_cast<std::size_t>(channels_) * voxel_bytes(kind);
 }
 
 std::vector<std::byte> NpySamples::read(std::size_t i, VoxelKind kind) const {

@@ -10,6 +10,7 @@
 #include "core/output/manifest.hpp"
 #include "core/random.hpp"
 #include "core/universe/universe.hpp"
+#include "dataset/quantity/target.hpp"
 
 namespace cosmo::dataset {
 
@@ -136,9 +137,10 @@ SampleTable read_sample_table(const std::filesystem::path& path) {
     } else if (column != kColumns.end()) {
       readers.push_back(column->read);
     } else if (name.starts_with(kTargetPrefix)) {
-      ensure(name == "target_initial" && table.target.empty(), Fault::format,
-             "{} has a column {}: this version reads target_initial, once.", csv.header_place(), name);
+      ensure(table.target.empty(), Fault::format,
+             "{} has a column {} beside another target: leave one of them out.", csv.header_place(), name);
       table.target = name.substr(kTargetPrefix.size());
+      table.target_kind = kind_of_target(table.target, csv.header_place());
       readers.push_back([](const core::Cell& cell, SampleRow& row) { row.target = file_in(cell); });
     } else if (name.starts_with(kSettingPrefix)) {
       table.settings.push_back(name.substr(kSettingPrefix.size()));

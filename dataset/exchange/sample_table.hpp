@@ -6,8 +6,8 @@
 //
 // Other columns: record (number in a TFRecord file, or along the first axis of an array, from 0), split (train, validation, test), shard (where
 // the sample stood in the dataset that was exported), subvolume (0 to 255), seed (below 2^53), crc32 (of the
-// voxels as /crc32 of a shard has it), target_initial (an .npy file of a field on the same voxels, which is the samples' target; under
-// the same record), target_crc32. Every column of another name is a parameter. Lines that begin with #
+// voxels as /crc32 of a shard has it), target_initial or target_web (an .npy file of a field, or of classes, on the same voxels, which is
+// the samples' target; under the same record), target_crc32. Every column of another name is a parameter. Lines that begin with #
 // are comments.
 
 #include <array>
@@ -50,6 +50,7 @@ struct SampleTable {
   std::vector<std::string> parameters;     ///< names (P)
   std::vector<std::string> settings = {};  ///< names (S)
   std::string target = {};                 ///< its quantity; empty without one
+  VoxelKind target_kind = VoxelKind::field;
   std::vector<SampleRow> rows;
 };
 

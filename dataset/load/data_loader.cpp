@@ -11,6 +11,7 @@
 #include "core/parallel/parallel.hpp"
 #include "core/timer.hpp"
 #include "dataset/load/sample_order.hpp"
+#include "dataset/quantity/target.hpp"
 
 namespace cosmo::dataset {
 
@@ -36,11 +37,16 @@ std::size_t target_values(const SampleSpec& spec, const LoaderConfig& config) {
   return config.target ? spec.target->voxels() : spec.parameters.size();
 }
 
-/// The largest of a sample's tensors that are read. [bytes]
-std::size_t stored_bytes(const SampleSpec& spec, const VoxelTransform& transform,
+/// The largest of a sample's tensors, as they are in memory. [bytes]
+std::size_t tensor_bytes(const SampleSpec& spec, const VoxelTransform& transform,
                          const LoaderConfig& config) {
-  return std::max({spec.input.bytes(), config.target ? spec.target->bytes() : 0,
+  return std::max({spec.input.bytes(), config.target ? spec.target->voxels() * sizeof(float) : 0,
                    transform.velocity > 0 ? spec.velocity->bytes() : 0});
+}
+
+/// A sample's classes as they are stored; nothing for other targets. [bytes]
+std::size_t class_bytes(const SampleSpec& spec, const LoaderConfig& config) {
+  return config.target && spec.target->kind == VoxelKind::classes ? spec.target->bytes() : 0;
 }
 
 /// The settings that the loader can follow: only HDF5 can read what is not plain, from one thread.
@@ -103,8 +109,9 @@ void DataLoader::allocate() {
       reader.slabs.emplace(spec, *config_.share, turns(), config_.roll,
                            groups_.empty() ? nullptr : &groups_[r]);
     } else {
-      reader.voxels = core::Buffer<std::byte>(stored_bytes(spec, transform_, config_));
-      if (config_.roll) reader.rolled = core::Buffer<std::byte>(stored_bytes(spec, transform_, config_));
+      reader.voxels = core::Buffer<std::byte>(tensor_bytes(spec, transform_, config_));
+      if (config_.roll) reader.rolled = core::Buffer<std::byte>(tensor_bytes(spec, transform_, config_));
+      reader.classes = core::Buffer<std::byte>(class_bytes(spec, config_));
     }
     reader.inputs.emplace(transform_, Box(spec.side()).voxels());
   }
@@ -144,7 +151,7 @@ std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const VoxelTransfor
   const std::size_t sample =
       config.share
           ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
-          : (config.roll ? 2 : 1) * stored_bytes(spec, transform, config);
+          : (config.roll ? 2 : 1) * tensor_bytes(spec, transform, config) + class_bytes(spec, config);
   const std::size_t reader = sample + InputMaker::memory_bytes(transform, spec.input.voxels());
   return slots_of(config) * batch + makers_of(config) * reader;
 }
@@ -238,7 +245,13 @@ std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader, Tensor
                              : which == Tensor::target ? *spec.target
                                                        : *spec.velocity;
   const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), quantity.voxels());
-  if (source_.is_plain())
+  if (source_.is_plain() && quantity.kind == VoxelKind::classes) {
+    const std::span stored = reader.classes.span();
+    source_.read_stored(sample, reader.chunks, stored, which);
+    const std::span classes(reinterpret_cast<const std::uint8_t*>(stored.data()), stored.size());
+    check_classes(classes, source_.describe(sample));
+    std::ranges::copy(classes, voxels.begin());
+  } else if (source_.is_plain())
     source_.read_stored(sample, reader.chunks, reader.voxels.span().first(quantity.bytes()), which);
   else if constexpr (std::is_same_v<T, float>)
     source_.read(sample, voxels, which);

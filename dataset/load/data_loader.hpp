@@ -103,8 +103,9 @@ class DataLoader {
   /// One reader's own working memory.
   struct Reader {
     std::optional<InputMaker> inputs;
-    core::Buffer<std::byte> voxels;   ///< a sample's tensor as stored
+    core::Buffer<std::byte> voxels;   ///< a sample's tensor
     core::Buffer<std::byte> rolled;   ///< the same after a roll
+    core::Buffer<std::byte> classes;  ///< a target's, as stored: voxels have them as numbers
     std::optional<SlabSource> slabs;  ///< instead of both, for parts of samples
     core::hdf5::ChunkReader chunks;
   };

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/grid.hpp"
-#include "dataset/shard/dataset_manifest.hpp"
 #include "dataset/quantity/voxel_transform.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
 
 namespace cosmo::dataset {
 

@@ -37,6 +37,7 @@ SourceFacts facts_of(const std::filesystem::path& directory, const DatasetManife
           .line_of_sight = manifest.spec.line_of_sight,
           .facts = manifest.facts,
           .seeds_assumed = manifest.seeds_assumed,
+          .web = manifest.spec.target ? manifest.spec.target->web : std::nullopt,
           .cuts = cuts};
 }
 
@@ -117,7 +118,8 @@ void DatasetSource::read(std::size_t universe, const SourceCut& cut, std::span<c
   splits_[split].read(sample, counts);
 }
 
-void DatasetSource::read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) {
+void DatasetSource::read_target(std::size_t universe, const SourceCut& cut, const SourceContent&,
+                                std::span<float> target) {
   const auto [split, sample] = place_of(universe, cut);
   splits_[split].read(sample, target, Tensor::target);
 }

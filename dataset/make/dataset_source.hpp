@@ -22,7 +22,8 @@ class DatasetSource : public UniverseSource {
   double particles(double redshift) override;
   void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
             std::span<std::uint16_t> counts) override;
-  void read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) override;
+  void read_target(std::size_t universe, const SourceCut& cut, const SourceContent& content,
+                   std::span<float> target) override;
   void read_velocity(std::size_t universe, const SourceCut& cut, double redshift,
                      std::span<const std::uint16_t> counts, std::span<float> velocity) override;
 

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "dataset/quantity/target.hpp"
 #include "histogram/subvolumes.hpp"
 
 namespace cosmo::dataset {
@@ -169,7 +170,31 @@ void ensure_cut(const UniverseSource& source, const ShardSettings& settings) {
       "--grid {} does not divide the {} voxels per side of the counts of {}: choose a divisor, or make them "
       "with that --grid.",
       settings.grid, grid, source.common().name);
+  ensure(
+      settings.grid == grid || settings.target != "web", Fault::config,
+      "--grid {} merges the voxels of {}, whose classes cannot be summed: leave it out, or simulate on that grid.",
+      settings.grid, source.common().name);
   source.ensure_there(settings.content(), settings.subvolumes, settings.rolls);
+}
+
+/// The target beside samples of this shape.
+Quantity target_of(const JoinedSources& sources, const ShardSettings& settings,
+                   const std::vector<int>& shape) {
+  const VoxelKind kind = kind_of_target(settings.target, "--target");
+  if (kind == VoxelKind::field) return {kind, shape, {0}, settings.target};
+  const SourceFacts& first = sources.first();
+  const auto text = [](const SourceFacts& source) {
+    return source.web ? fmt::format("--web {}:{}", source.web->radius, source.web->threshold)
+                      : "nothing stated";
+  };
+  for (std::size_t s = 1; s < sources.size(); ++s) {
+    const SourceFacts& other = sources.source(s).common();
+    ensure(
+        other.web == first.web, Fault::config,
+        "Classes of {} are defined by {} and those of {} by {}: join universes whose classes mean the same.",
+        first.name, text(first), other.name, text(other));
+  }
+  return {kind, shape, {settings.redshifts.front()}, settings.target, first.web};
 }
 
 }  // namespace
@@ -179,7 +204,7 @@ ShardPlan plan_shards(const JoinedSources& sources, const ShardSettings& setting
   ensure(
       labels.size() > 0 || !settings.target.empty(), Fault::config,
       "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
-      "range, for example --omega-m 0.25:0.35, give --target initial to learn a field, or --test-for MODEL to test "
+      "range, for example --omega-m 0.25:0.35, give --target initial or web to learn a field, or --test-for MODEL to test "
       "a model there.");
   for (std::size_t s = 0; s < sources.size(); ++s) ensure_cut(sources.source(s), settings);
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
@@ -187,7 +212,7 @@ ShardPlan plan_shards(const JoinedSources& sources, const ShardSettings& setting
   ShardPlan plan{
       parts, {}, std::vector<int>(3, subvolumes.cells()), subvolumes.count(), leak_of(sources, parts),
       {},    {}};
-  if (!settings.target.empty()) plan.target = {VoxelKind::field, plan.shape, {0}, settings.target};
+  if (!settings.target.empty()) plan.target = target_of(sources, settings, plan.shape);
   if (settings.velocity) plan.velocity = velocity_quantity(subvolumes.cells(), settings.redshifts.front());
   refuse_leak(plan.leak, "The suite", settings.allow_leak);
   if (settings.redshifts.size() > 1) {

@@ -54,7 +54,7 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
     const SourceCut cut{planned.subvolume, origin, subvolumes.cells(), settings.grid};
     UniverseSource& source = sources.source(universe.source);
     source.read(universe.universe, cut, settings.redshifts, counts);
-    if (spec.target) source.read_target(universe.universe, cut, target);
+    if (spec.target) source.read_target(universe.universe, cut, settings.content(), target);
     if (spec.velocity)
       source.read_velocity(universe.universe, cut, settings.redshifts.front(), counts, velocity);
     writer.append(describe(sources, planned, roll, spec), counts, {target, velocity});

@@ -24,6 +24,13 @@ using histogram::CountFileHeader;
 
 namespace {
 
+/// What defines the suite's classes, if it has any.
+std::optional<core::WebDefinition> web_of(const core::SimulationManifest& suite) {
+  const core::Json& config = suite.base.request.config;
+  if (!config.contains("web_threshold")) return std::nullopt;
+  return core::WebDefinition{config.at("web_radius_mpc_h"), config.at("web_threshold")};
+}
+
 SourceFacts facts_of(const std::filesystem::path& directory, const core::SimulationManifest& suite) {
   return {.name = directory.string(),
           .input = suite.base.request.id(),
@@ -33,7 +40,8 @@ SourceFacts facts_of(const std::filesystem::path& directory, const core::Simulat
           .line_of_sight = suite.line_of_sight,
           .facts = suite.facts,
           .seeds_assumed = suite.seeds_assumed,
-          .twins = suite.twins};
+          .twins = suite.twins,
+          .web = web_of(suite)};
 }
 
 std::vector<SourceUniverse> universes_of(const core::SimulationManifest& suite) {
@@ -70,8 +78,27 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
   }
 }
 
+/// The files of a universe at this redshift, or nothing.
+const core::SimulationOutput* output_of(const SimulationRecord& record, double redshift) {
+  const auto found = std::ranges::find(record.outputs, redshift, &core::SimulationOutput::redshift);
+  return found == record.outputs.end() ? nullptr : &*found;
+}
+
+/// The path of a universe's target, or nothing: classes are those of the first redshift.
+std::string target_of(const SimulationRecord& record, const SourceContent& content) {
+  if (content.target != histogram::kWeb) return record.initial;
+  const core::SimulationOutput* output = output_of(record, content.redshifts.front());
+  return output == nullptr ? "" : output->web;
+}
+
+/// The path of its velocities at this redshift, likewise.
+std::string velocity_of(const SimulationRecord& record, double redshift) {
+  const core::SimulationOutput* output = output_of(record, redshift);
+  return output == nullptr ? "" : output->velocity;
+}
+
 /// Throws Error{format} naming the file unless it has this field of the universe.
-histogram::FieldFileHeader check_field(const std::filesystem::path& file, const std::string& quantity,
+histogram::FieldFileHeader check_field(const std::filesystem::path& file, std::string_view quantity,
                                        int components, const SimulationRecord& record,
                                        const core::SimulationManifest& suite) {
   histogram::FieldFileHeader header = histogram::FieldFile(file).header();
@@ -84,7 +111,16 @@ histogram::FieldFileHeader check_field(const std::filesystem::path& file, const 
   return header;
 }
 
-/// Throws Error{format} as check_field() does, Error{config} unless its velocities are those of the particles that are counted.
+/// The same for the target.
+void check_target(const std::filesystem::path& file, const SimulationRecord& record,
+                  const SourceContent& content, const core::SimulationManifest& suite) {
+  const histogram::FieldFileHeader header = check_field(file, content.target, 1, record, suite);
+  ensure(content.target != histogram::kWeb ||
+             (header.redshift == content.redshifts.front() && header.web == web_of(suite)),
+         Fault::format, "{} has other classes than its suite: run cosmo-sim again with --force.", file.string());
+}
+
+/// The same for velocities; throws Error{config} unless they are those of the particles that are counted.
 void check_velocity(const std::filesystem::path& file, const SimulationRecord& record,
                     const core::SimulationManifest& suite, double particles) {
   const histogram::FieldFileHeader header = check_field(file, "velocity", 3, record, suite);
@@ -93,12 +129,6 @@ void check_velocity(const std::filesystem::path& file, const SimulationRecord& r
       "{} has the velocities of {} particles, of which {} were counted: leave out --velocity, or run cosmo-sim "
       "without --tracers.",
       file.string(), header.particles, particles);
-}
-
-/// The file of a universe's velocities at this redshift; empty if there is none.
-std::string velocity_of(const SimulationRecord& record, double redshift) {
-  const auto found = std::ranges::find(record.outputs, redshift, &core::SimulationOutput::redshift);
-  return found == record.outputs.end() ? "" : found->velocity;
 }
 
 }  // namespace
@@ -117,9 +147,9 @@ std::uint64_t SuiteSource::memory_bytes() const {
 void SuiteSource::ensure_there(const SourceContent& content, int, int) const {
   for (const SimulationRecord& record : manifest_.simulations) {
     for (const double redshift : content.redshifts) (void)record.counts(redshift);
-    ensure(content.target.empty() || !record.initial.empty(), Fault::config,
-           "{} has no initial field of simulation {}: run cosmo-sim generate with --save counts,initial.",
-           directory_.string(), record.index);
+    ensure(content.target.empty() || !target_of(record, content).empty(), Fault::config,
+           "{} has no {} field of simulation {}: run cosmo-sim generate with --save counts,{}.",
+           directory_.string(), content.target, record.index, content.target);
     ensure(!content.velocity || !velocity_of(record, content.redshifts.front()).empty(), Fault::config,
            "{} has no velocities of simulation {}: run cosmo-sim generate with --save counts,velocity.",
            directory_.string(), record.index);
@@ -137,7 +167,7 @@ void SuiteSource::check_files(std::span<const std::size_t> universes, const Sour
   for (const std::size_t universe : universes) {
     const SimulationRecord& record = manifest_.simulations[universe];
     for (const double redshift : content.redshifts) files.insert(record.counts(redshift));
-    if (!content.target.empty()) files.insert(record.initial);
+    if (!content.target.empty()) files.insert(target_of(record, content));
     if (content.velocity) files.insert(velocity_of(record, content.redshifts.front()));
   }
   for (const std::string& file : files) {
@@ -165,7 +195,8 @@ void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
       for (const double redshift : content.redshifts)
         check_header(counts_of(record, redshift).header(), record, redshift, directory_, manifest_,
                      particles);
-      if (!content.target.empty()) check_field(directory_ / record.initial, "initial", 1, record, manifest_);
+      if (!content.target.empty())
+        check_target(directory_ / target_of(record, content), record, content, manifest_);
       if (content.velocity)
         check_velocity(directory_ / velocity_of(record, content.redshifts.front()), record, manifest_,
                        particles);
@@ -218,8 +249,9 @@ void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<con
   }
 }
 
-void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) {
-  const std::filesystem::path path = directory_ / manifest_.simulations[universe].initial;
+void SuiteSource::read_target(std::size_t universe, const SourceCut& cut, const SourceContent& content,
+                              std::span<float> target) {
+  const std::filesystem::path path = directory_ / target_of(manifest_.simulations[universe], content);
   histogram::read_coarse(histogram::FieldFile(path), manifest_.grid / cut.grid, cut.origin, cut.cells,
                          target);
   checked_.ensure_unchanged(path);

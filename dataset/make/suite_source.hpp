@@ -27,7 +27,8 @@ class SuiteSource : public UniverseSource {
              const SourceContent& content, double particles) override;
   void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
             std::span<std::uint16_t> counts) override;
-  void read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) override;
+  void read_target(std::size_t universe, const SourceCut& cut, const SourceContent& content,
+                   std::span<float> target) override;
   void read_velocity(std::size_t universe, const SourceCut& cut, double redshift,
                      std::span<const std::uint16_t> counts, std::span<float> velocity) override;
   void check_sum(std::size_t universe, std::span<const double> redshifts) override;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "core/log.hpp"
 #include "core/output/manifest.hpp"
 #include "core/parallel/communicator.hpp"
+#include "core/universe/cosmic_web.hpp"
 #include "core/universe/facts.hpp"
 #include "core/universe/length.hpp"
 #include "core/universe/universe.hpp"
@@ -39,8 +41,9 @@ struct SourceFacts {
   int grid = 0;  ///< voxels per side
   core::LineOfSight line_of_sight;
   core::Facts facts;
-  bool seeds_assumed = false;  ///< whether seeds of some universes are their numbers
-  int twins = 1;               ///< universes in a row that differ in settings alone
+  bool seeds_assumed = false;                   ///< whether seeds of some universes are their numbers
+  int twins = 1;                                ///< universes in a row that differ in settings alone
+  std::optional<core::WebDefinition> web = {};  ///< what defines its classes, if that is known
   int cuts = 0;  ///< sub-volumes per side into which universes are cut already; 0: they are whole
 };
 
@@ -87,7 +90,8 @@ class UniverseSource {
   virtual void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
                     std::span<std::uint16_t> counts) = 0;
   /// Reads the target (n, n, n) of a universe, which ensure_there() has found.
-  virtual void read_target(std::size_t universe, const SourceCut& cut, std::span<float> target) = 0;
+  virtual void read_target(std::size_t universe, const SourceCut& cut, const SourceContent& content,
+                           std::span<float> target) = 0;
   /// Reads the mean velocities (3, n, n, n) of the particles in each voxel of a universe at this redshift [km/s], 0 where there is
   /// none; `counts`: its counts there.
   virtual void read_velocity(std::size_t universe, const SourceCut& cut, double redshift,

@@ -46,6 +46,11 @@ void FieldStatistics::add(const FieldStatistics& others) {
   voxels += others.voxels;
   minimum = std::min(minimum, others.minimum);
   maximum = std::max(maximum, others.maximum);
+  for (std::size_t c = 0; c < web.voxels.size(); ++c) web.voxels[c] += others.web.voxels[c];
+}
+
+void FieldStatistics::count_classes(std::span<const float> classes) {
+  for (const float value : classes) ++web.voxels[static_cast<std::size_t>(value)];
 }
 
 bool FieldStatistics::is_finite() const {
@@ -77,7 +82,7 @@ const FieldStatistics& ChannelStatistics::under(Curve curve) const {
 
 bool nearly_equal(const FieldStatistics& a, const FieldStatistics& b) {
   const double tolerance = 1e-9 * (std::abs(a.minimum) + std::abs(a.maximum));
-  return a.voxels == b.voxels && a.minimum == b.minimum && a.maximum == b.maximum &&
+  return a.voxels == b.voxels && a.web == b.web && a.minimum == b.minimum && a.maximum == b.maximum &&
          std::abs(a.mean - b.mean) <= tolerance && std::abs(a.deviation - b.deviation) <= tolerance;
 }
 

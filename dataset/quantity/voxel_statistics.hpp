@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 
+#include "core/universe/cosmic_web.hpp"
 #include "dataset/quantity/curve.hpp"
 
 namespace cosmo::dataset {
@@ -25,11 +26,14 @@ struct FieldStatistics {
   double minimum = std::numeric_limits<double>::infinity();
   double maximum = -std::numeric_limits<double>::infinity();
   double mean = 0;
-  double deviation = 0;  ///< standard deviation, of all voxels
+  double deviation = 0;       ///< standard deviation, of all voxels
+  core::WebVolumes web = {};  ///< by count_classes()
 
   /// Does not look for values that are not finite; see is_finite().
   void add(std::span<const float> values);
   void add(const FieldStatistics& others);
+  /// Counts the voxels of each class, all of which must be one.
+  void count_classes(std::span<const float> classes);
   /// Whether every value was a finite number, and there was one.
   bool is_finite() const;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "dataset/quantity/target.hpp"
 #include "dataset/shard/shard_reader.hpp"
 
 namespace cosmo::dataset {
@@ -158,13 +159,22 @@ void read_statistics(const Json& json, DatasetManifest& manifest) {
   }
 }
 
-void read_target(const Json& json, DatasetManifest& manifest) {
+void read_target(const Json& json, const std::string& source, DatasetManifest& manifest) {
   std::vector<int> shape = manifest.spec.input.shape;
   if (shape.size() > 3) shape.erase(shape.begin());
-  const Quantity& target = manifest.spec.target.emplace(VoxelKind::field, shape, json.at("redshifts"),
-                                                        json.at("quantity").get<std::string>());
+  const std::string name = json.at("quantity");
+  Quantity& target =
+      manifest.spec.target.emplace(kind_of_target(name, source), shape, json.at("redshifts"), name);
+  if (json.contains("web_threshold"))
+    target.web = {json.at("web_radius_mpc_h").get<double>(), json.at("web_threshold").get<double>()};
   const std::uint64_t trained = manifest.split(Split::train).samples;
   if (trained > 0) manifest.target = read_field_statistics(json.at("statistics"), trained * target.voxels());
+  if (target.kind != VoxelKind::classes || trained == 0) return;
+  manifest.target.web.voxels =
+      json.at("statistics").at("voxels").get<std::array<std::uint64_t, core::kWebClasses.size()>>();
+  ensure(manifest.target.web.sum() == manifest.target.voxels, Fault::format,
+         "{} states {} voxels of classes, of {}: restore the file.", source, manifest.target.web.sum(),
+         manifest.target.voxels);
 }
 
 void read_velocity(const Json& json, DatasetManifest& manifest) {
@@ -257,6 +267,14 @@ Json DatasetManifest::details() const {
   if (spec.target) {
     json["target"] = {{"quantity", spec.target->name}, {"redshifts", spec.target->redshifts}};
     if (target.voxels > 0) to_json(json["target"]["statistics"], target);
+    if (spec.target->kind == VoxelKind::classes) {
+      json["target"]["classes"] = core::kWebClasses;
+      if (target.voxels > 0) json["target"]["statistics"]["voxels"] = target.web.voxels;
+    }
+    if (spec.target->web) {
+      json["target"]["web_radius_mpc_h"] = spec.target->web->radius;
+      json["target"]["web_threshold"] = spec.target->web->threshold;
+    }
   }
   if (spec.velocity) {
     json["velocity"] = {{"redshift", spec.velocity->redshifts.front()}};
@@ -293,7 +311,7 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
       from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
     }
     read_statistics(json.at("statistics"), manifest);
-    if (json.contains("target")) read_target(json["target"], manifest);
+    if (json.contains("target")) read_target(json["target"], source, manifest);
     if (json.contains("velocity")) read_velocity(json["velocity"], manifest);
     manifest.facts = core::read_facts(json, source);
     manifest.joined = json.value("joined", Json());

@@ -69,8 +69,11 @@ struct DatasetManifest {
   VoxelTransform transform(std::string_view name, double smooth = 0, double reconstruct = 0) const;
   /// The factor that gives the training samples' velocities deviation 1; 0 without velocities.
   double velocity_scale() const { return velocity.deviation > 0 ? 1 / velocity.deviation : 0; }
-  /// The map that gives the target's training voxels mean 0 and deviation 1.
-  VoxelMap target_map() const { return {target.mean, target.deviation > 0 ? 1 / target.deviation : 1}; }
+  /// The map that gives the target's training voxels mean 0 and deviation 1; classes stay as they are.
+  VoxelMap target_map() const {
+    if (spec.target && spec.target->kind == VoxelKind::classes) return {0, 1};
+    return {target.mean, target.deviation > 0 ? 1 / target.deviation : 1};
+  }
   /// Whether each channel of a field has its own scale.
   bool scaled_by_channel() const { return spec.input.channels() > 1 && !channels.empty(); }
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }

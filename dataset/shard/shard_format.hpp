@@ -16,7 +16,7 @@
 //                                 periodic box before it was cut; 0: it was not
 //   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
 //   /t           float32 (N, n, n, n)  only where samples have a target: a field on the voxels of /x, cut and rolled with them;
-//                                 chunk = one sample, filter as /x
+//                or uint8 of classes   chunk = one sample, filter as /x
 //   /v           float32 (N, 3, n, n, n)  only where samples have velocities: mean peculiar velocity of the particles in a voxel
 //                                 along x, y and z [km/s], 0 where there is none; cut and rolled with /x; chunk = one sample, filter as /x
 //   /t_crc32, /t_plane_crc32, /v_crc32, /v_plane_crc32   as those of /x
@@ -33,8 +33,9 @@
 //     mean_count          mean per voxel of the suite; not for fields
 //     particles, max_count  sum and largest of /x; not for fields
 //     minimum, maximum, mean, deviation  for fields only, of all of /x
-//     target              the name of the target, "initial"; with it target_minimum, target_maximum,
-//                         target_mean, target_deviation of all of /t; velocity_minimum and so on those of /v
+//     target              the name of the target, "initial" or "web"; with it target_minimum, target_maximum,
+//                         target_mean, target_deviation of all of /t, and target_voxels of each class; velocity_minimum
+//                         and so on those of /v
 //
 // Equal requests give equal bytes, whatever the number of ranks. A file is trusted only after its size and
 // sha256 agree with the manifest; the crc32 of a sample is checked whenever it is read.

@@ -76,8 +76,16 @@ VoxelStatistics ShardReader::read_statistics(const SampleSpec& spec) const {
     stated.field = read_field(spec.input, "");
   else
     stated.counts = {file_.integer_attribute("particles"), file_.integer_attribute("max_count")};
-  if (spec.target) stated.target = read_field(*spec.target, "target_");
   if (spec.velocity) stated.velocity = read_field(*spec.velocity, "velocity_");
+  if (!spec.target) return stated;
+  stated.target = read_field(*spec.target, "target_");
+  if (spec.target->kind == VoxelKind::classes) {
+    const std::vector<std::uint64_t> voxels = file_.integers_attribute("target_voxels");
+    ensure(voxels.size() == stated.target.web.voxels.size(), Fault::format,
+           "{} states voxels of {} classes, not {}: restore the file.", path_.string(), voxels.size(),
+           stated.target.web.voxels.size());
+    std::ranges::copy(voxels, stated.target.web.voxels.begin());
+  }
   return stated;
 }
 

@@ -1,10 +1,12 @@
 #include "dataset/shard/shard_tensor.hpp"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
+#include "dataset/quantity/target.hpp"
 
 namespace cosmo::dataset {
 
@@ -21,6 +23,8 @@ Dataset create_voxels(File& file, const TensorNames& names, const Quantity& quan
   const Shape shape = quantity.stored_shape(samples);
   const core::hdf5::Storage storage{quantity.stored_shape(1), deflated};
   if (quantity.kind == VoxelKind::field) return file.create_dataset<float>(names.voxels, shape, storage);
+  if (quantity.kind == VoxelKind::classes)
+    return file.create_dataset<std::uint8_t>(names.voxels, shape, storage);
   return file.create_dataset<std::uint16_t>(names.voxels, shape, storage);
 }
 
@@ -32,7 +36,7 @@ Shape start_in(const Quantity& quantity, std::size_t row) {
 
 template <class T>
 bool holds(const Quantity& quantity) {  // HDF5 would convert
-  return (quantity.kind == VoxelKind::field) == std::is_same_v<T, float>;
+  return (quantity.kind != VoxelKind::counts) == std::is_same_v<T, float>;
 }
 
 }  // namespace
@@ -47,8 +51,13 @@ template <class T>
 void TensorWriter::append(std::size_t row, std::span<const T> voxels) {
   ensure(holds<T>(quantity_), Fault::internal, "/{} holds another kind of voxels than are written.",
          names_.voxels);
-  voxels_.write(start_in(quantity_, row), quantity_.stored_shape(1), voxels);
-  add_checksums(std::as_bytes(voxels));
+  const auto write = [&]<class S>(std::span<const S> stored) {
+    voxels_.write(start_in(quantity_, row), quantity_.stored_shape(1), stored);
+    add_checksums(std::as_bytes(stored));
+  };
+  if (quantity_.kind != VoxelKind::classes) return write(voxels);
+  const std::vector<std::uint8_t> classes(voxels.begin(), voxels.end());
+  write(std::span(classes));
 }
 
 void TensorWriter::add_checksums(std::span<const std::byte> voxels) {
@@ -88,10 +97,17 @@ TensorReader::TensorReader(std::filesystem::path path, const File& file, const T
   constexpr std::size_t kMostSamples = 1 << 20;
   ensure(size > 0 && size <= kMostSamples, Fault::format, "{} has {} samples: restore the file.",
          path_.string(), size);
-  if (quantity_.kind == VoxelKind::field) {
-    voxels_.require<float>(quantity_.stored_shape(size));
-  } else {
-    voxels_.require<std::uint16_t>(quantity_.stored_shape(size));
+  const core::hdf5::Shape shape = quantity_.stored_shape(size);
+  switch (quantity_.kind) {
+    case VoxelKind::counts:
+      voxels_.require<std::uint16_t>(shape);
+      break;
+    case VoxelKind::field:
+      voxels_.require<float>(shape);
+      break;
+    case VoxelKind::classes:
+      voxels_.require<std::uint8_t>(shape);
+      break;
   }
 }
 
@@ -120,13 +136,27 @@ template <class T>
 void TensorReader::read(std::size_t row, std::span<T> voxels) const {
   ensure(holds<T>(quantity_), Fault::internal, "{} /{} holds another kind of voxels than are read.",
          path_.string(), names_.voxels);
+  if (quantity_.kind == VoxelKind::classes) {
+    std::vector<std::uint8_t> classes(voxels.size());
+    read_stored(row, std::span(classes));
+    std::ranges::copy(classes, voxels.begin());
+  } else {
+    read_stored(row, voxels);
+  }
+}
+
+template <class S>
+void TensorReader::read_stored(std::size_t row, std::span<S> voxels) const {
   voxels_.read(start_of(row), quantity_.stored_shape(1), voxels);
   check_voxels(path_, row, crc32_[row], core::crc32(std::as_bytes(voxels)));
+  if constexpr (std::is_same_v<S, std::uint8_t>)
+    check_classes(std::span<const S>(voxels), fmt::format("{} sample {}", path_.string(), row));
 }
 
 void TensorReader::read(std::size_t row, std::span<std::byte> voxels) const {
-  const auto as = [&]<class T>(T* values) { read(row, std::span(values, voxels.size() / sizeof(T))); };
+  const auto as = [&]<class S>(S* values) { read_stored(row, std::span(values, voxels.size() / sizeof(S))); };
   if (quantity_.kind == VoxelKind::field) return as(reinterpret_cast<float*>(voxels.data()));
+  if (quantity_.kind == VoxelKind::classes) return as(reinterpret_cast<std::uint8_t*>(voxels.data()));
   as(reinterpret_cast<std::uint16_t*>(voxels.data()));
 }
 

@@ -27,7 +27,7 @@ class TensorWriter {
   TensorWriter(core::hdf5::File& file, const TensorNames& names, Quantity quantity, std::size_t samples,
                bool deflated);
 
-  /// Writes the voxels of sample `row`, the next one. Throws Error{internal} unless T is that of the quantity.
+  /// Writes the voxels of sample `row`, the next one. Throws Error{internal} unless T is that of the quantity, float of classes.
   template <class T>
   void append(std::size_t row, std::span<const T> voxels);
   void write_checksums(core::hdf5::File& file) const;
@@ -65,16 +65,18 @@ class TensorReader {
   std::uint32_t crc32(std::size_t row) const { return crc32_[row]; }
   /// Checksums of a sample's planes along x, channel by channel; none in version 1.
   std::span<const std::uint32_t> plane_crc32(std::size_t row) const;
-  /// Reads a sample's voxels and compares the crc32. Throws Error{internal} unless T is that of the quantity.
+  /// Reads a sample's voxels and compares the crc32. Throws Error{internal} unless T is that of the quantity, float of classes.
   template <class T>
   void read(std::size_t row, std::span<T> voxels) const;
-  /// The same as bytes, for either kind.
+  /// The same as bytes, as they are stored.
   void read(std::size_t row, std::span<std::byte> voxels) const;
   /// Location of a sample's voxels, for a ChunkReader; nothing if only HDF5 can decode them.
   std::optional<StoredVoxels> stored(std::size_t row) const;
 
  private:
   core::hdf5::Shape start_of(std::size_t row) const;
+  template <class S>
+  void read_stored(std::size_t row, std::span<S> voxels) const;
 
   std::filesystem::path path_;
   TensorNames names_;

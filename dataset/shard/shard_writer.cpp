@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/universe/cosmology_attributes.hpp"
 #include "core/version.hpp"
+#include "dataset/quantity/target.hpp"
 
 namespace cosmo::dataset {
 
@@ -71,12 +72,17 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels,
              beside.target.empty() != target_.has_value() && beside.velocity.empty() != velocity_.has_value(),
          Fault::internal, "Sample {} does not fit in a shard of {} samples.", row, samples_);
   input_->append(row, voxels);
+  if (target_ && spec_.target->kind == VoxelKind::classes) {
+    check_classes(beside.target,
+                  fmt::format("Simulation {}, sub-volume {}", sample.simulation, sample.subvolume));
+    statistics_.target.count_classes(beside.target);
+  }
   const auto append_field = [&](std::optional<TensorWriter>& tensor, std::span<const float> field,
                                 FieldStatistics& statistics) {
     if (!tensor) return;
-    tensor->append(row, field);
     statistics.add(field);
     ensure_finite(statistics, sample);
+    tensor->append(row, field);
   };
   append_field(target_, beside.target, statistics_.target);
   append_field(velocity_, beside.velocity, statistics_.velocity);
@@ -100,11 +106,13 @@ void ShardWriter::write_statistics() {
     file_.set_attribute("particles", statistics_.counts.particles);
     file_.set_attribute("max_count", statistics_.counts.max_count);
   }
-  if (spec_.target) {
-    file_.set_attribute("target", spec_.target->name);
-    write_attributes(file_, statistics_.target, "target_");
-  }
   if (spec_.velocity) write_attributes(file_, statistics_.velocity, "velocity_");
+  if (!spec_.target) return;
+  file_.set_attribute("target", spec_.target->name);
+  write_attributes(file_, statistics_.target, "target_");
+  if (spec_.target->kind == VoxelKind::classes)
+    file_.set_attribute("target_voxels", std::vector<std::uint64_t>(statistics_.target.web.voxels.begin(),
+                                                                    statistics_.target.web.voxels.end()));
 }
 
 void ShardWriter::finish() && {

@@ -63,8 +63,12 @@ std::string describe_field(const DatasetManifest& manifest) {
 
 std::string describe_target(const DatasetManifest& manifest) {
   const Quantity& target = *manifest.spec.target;
-  std::string text =
-      fmt::format("target      {}, {} voxels, a float32 field", target.name, fmt::join(target.shape, " × "));
+  const bool classes = target.kind == VoxelKind::classes;
+  std::string text = fmt::format("target      {}, {} voxels, {}", target.name, fmt::join(target.shape, " × "),
+                                 classes ? "uint8 classes" : "a float32 field");
+  if (target.web)
+    text += fmt::format(" of radius {} Mpc/h and threshold {}", target.web->radius, target.web->threshold);
+  if (manifest.target.voxels > 0 && classes) return text + ": " + manifest.target.web.text() + "\n";
   if (manifest.target.voxels > 0)
     text += fmt::format(", mean {:.4g}, deviation {:.4g}", manifest.target.mean, manifest.target.deviation);
   return text + "\n";

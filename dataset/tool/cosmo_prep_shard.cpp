@@ -13,6 +13,7 @@
 #include "dataset/make/phases.hpp"
 #include "dataset/make/shard_plan.hpp"
 #include "dataset/make/shard_suite.hpp"
+#include "dataset/quantity/target.hpp"
 #include "dataset/tool/cosmo_prep_describe.hpp"
 
 namespace cosmo::dataset {
@@ -46,9 +47,11 @@ void declare_shard(core::Options& options) {
               "keep the validation and test universes of this data set, for an --input that has grown since");
   options.add(
       "target NAME", std::nullopt,
-      "a field beside the counts of each sample, to learn instead of parameters: initial, the linear density that "
-      "cosmo-sim generate --save counts,initial wrote",
-      {"initial"});
+      fmt::format(
+          "a field beside the counts of each sample, to learn instead of parameters, which cosmo-sim generate "
+          "--save counts,NAME wrote: {}; classes of the first redshift",
+          core::meanings_in(kTargets)),
+      core::names_in(kTargets));
   options.add_flag(
       "velocity",
       "velocities beside the counts, which networks of fields then read, too: means of the particles in each voxel, from what "
@@ -268,8 +271,10 @@ class ShardStage : public core::Stage {
         2.0 * suite_grid * (summed ? suite_grid / settings_.grid * suite_grid : plan_.shape.back());
     std::uint64_t open = 0;
     for (std::size_t s = 0; s < sources_->size(); ++s) open += sources_->source(s).memory_bytes();
-    return core::resident_memory() + static_cast<std::uint64_t>(plan_.sample_bytes() + rows) + open +
-           (8 << 20);
+    const bool classes = plan_.target && plan_.target->kind == VoxelKind::classes;
+    const std::uint64_t numbers = classes ? plan_.target->voxels() * (sizeof(float) + 1) : 0;  // beside bytes
+    return core::resident_memory() + static_cast<std::uint64_t>(plan_.sample_bytes() + rows) + numbers +
+           open + (8 << 20);
   }
 
   std::optional<JoinedSources> sources_;

@@ -6,8 +6,10 @@
 
 namespace cosmo::infer {
 
-void write_predicted_field(const std::filesystem::path& path, const PredictedField& field,
-                           std::span<const float> values) {
+namespace {
+
+template <class T>
+void write(const std::filesystem::path& path, const PredictedField& field, std::span<const T> values) {
   core::hdf5::File file = core::hdf5::File::create(path);
   const auto n = static_cast<hsize_t>(field.side);
   file.write(field.quantity, {n, n, n}, values);
@@ -20,6 +22,18 @@ void write_predicted_field(const std::filesystem::path& path, const PredictedFie
   file.set_attribute("code_version", core::version());
   if (field.seed) file.set_attribute("seed", *field.seed);
   file.close();
+}
+
+}  // namespace
+
+void write_predicted_field(const std::filesystem::path& path, const PredictedField& field,
+                           std::span<const float> values) {
+  write(path, field, values);
+}
+
+void write_predicted_field(const std::filesystem::path& path, const PredictedField& field,
+                           std::span<const std::uint8_t> classes) {
+  write(path, field, classes);
 }
 
 }  // namespace cosmo::infer

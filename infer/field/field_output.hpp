@@ -24,5 +24,8 @@ struct PredictedField {
 /// redshift, box and voxel (box_mpc, voxel_mpc), model, code_version and seed. Throws Error{io}.
 void write_predicted_field(const std::filesystem::path& path, const PredictedField& field,
                            std::span<const float> values);
+/// The same of classes, uint8.
+void write_predicted_field(const std::filesystem::path& path, const PredictedField& field,
+                           std::span<const std::uint8_t> classes);
 
 }  // namespace cosmo::infer

@@ -70,6 +70,8 @@ std::string with_error(const std::vector<double>& values, const std::vector<doub
   return std::isnan(errors[i]) ? text.substr(0, text.find(" ±")) : text;  // of a single universe
 }
 
+}  // namespace
+
 dataset::Slice difference(const dataset::Slice& a, const dataset::Slice& b) {
   dataset::Slice slice = a;
   for (std::size_t i = 0; i < slice.values.size(); ++i) slice.values[i] -= b.values[i];
@@ -82,7 +84,23 @@ html::Figure slice_figure(const std::string& name, const std::string& caption, c
   return {fmt::format("figures/{}.png", name), dataset::image_of(slice, colours, scale), caption, caption};
 }
 
-}  // namespace
+std::string page_head(const std::string& title, const std::string& outcome, const std::string& alarm,
+                      const std::vector<std::string>& doubts) {
+  std::string content =
+      fmt::format("<h1>{}</h1>\n", html::escaped(title)) + html::paragraph(html::escaped(outcome));
+  if (!alarm.empty()) content += html::alarm(alarm);
+  for (const std::string& doubt : doubts) content += html::doubt(doubt);
+  return content;
+}
+
+std::string page_origin(const std::string& data, const std::string& split, const nn::ModelManifest& model) {
+  return html::section("origin", "Where this comes from",
+                       html::facts({{"data", html::escaped(data)},
+                                    {"split", split},
+                                    {"network", html::escaped(model.network.name)},
+                                    {"epochs", fmt::format("{}", model.epochs)},
+                                    {"program", html::escaped(core::version())}}));
+}
 
 std::vector<html::Figure> field_figures(const FieldPage& page) {
   const FieldMetrics& m = page.metrics;
@@ -127,10 +145,7 @@ std::string field_html(const FieldPage& page, const std::vector<html::Figure>& f
   for (const FieldBaseline& baseline : m.baselines) columns.push_back(title_of(baseline));
   columns.push_back("network less " + m.best().name);
   columns.emplace_back("network T");
-  std::string content = fmt::format("<h1>{}: predicted fields</h1>\n", html::escaped(m.quantity)) +
-                        html::paragraph(html::escaped(outcome_of(m)));
-  if (!page.alarm.empty()) content += html::alarm(page.alarm);
-  for (const std::string& doubt : page.doubts) content += html::doubt(doubt);
+  std::string content = page_head(m.quantity + ": predicted fields", outcome_of(m), page.alarm, page.doubts);
   content += html::section(
       "agreement", "Agreement, wavenumber by wavenumber",
       html::gallery({figures.begin(), figures.begin() + 2},
@@ -144,12 +159,7 @@ std::string field_html(const FieldPage& page, const std::vector<html::Figure>& f
                                   fmt::format("Simulation {}: an eighth of the box, averaged along x. Truth, "
                                               "prediction and difference have the same colours.",
                                               page.slices.simulation)));
-  content += html::section("origin", "Where this comes from",
-                           html::facts({{"data", html::escaped(page.data)},
-                                        {"split", page.split},
-                                        {"network", html::escaped(page.model.network.name)},
-                                        {"epochs", fmt::format("{}", page.model.epochs)},
-                                        {"program", html::escaped(core::version())}}));
+  content += page_origin(page.data, page.split, page.model);
   return html::page("Predicted fields", content);
 }
 

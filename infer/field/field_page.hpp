@@ -30,6 +30,16 @@ struct FieldPage {
 
 /// figures/correlation.svg, figures/transfer.svg and the slices.
 std::vector<html::Figure> field_figures(const FieldPage& page);
+/// A slice as a picture, figures/NAME.png.
+html::Figure slice_figure(const std::string& name, const std::string& caption, const dataset::Slice& slice,
+                          const dataset::ColourScale& colours);
+/// The prediction less the truth.
+dataset::Slice difference(const dataset::Slice& a, const dataset::Slice& b);
+/// What begins a page: a title, what came out, and warnings.
+std::string page_head(const std::string& title, const std::string& outcome, const std::string& alarm,
+                      const std::vector<std::string>& doubts);
+/// Its last section: data, split and network.
+std::string page_origin(const std::string& data, const std::string& split, const nn::ModelManifest& model);
 /// The page: a sentence on what came out, r(k), T(k), slices of input, truth, prediction and difference, and where they came
 /// from.
 std::string field_html(const FieldPage& page, const std::vector<html::Figure>& figures);

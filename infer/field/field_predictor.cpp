@@ -55,6 +55,8 @@ std::size_t FieldPredictor::memory_bytes(Models models, int side) {
     bytes += nn::Network::planned_bytes(model.network, input, model.outputs(), 1, nn::Mode::inference,
                                         nn::arithmetic_of(model.network, input, model.outputs()));
   }
+  if (first.target->has_classes())
+    bytes += static_cast<std::size_t>(first.outputs()) * dataset::Box(side).voxels() * sizeof(float);
   return bytes;
 }
 

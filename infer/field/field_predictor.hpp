@@ -22,9 +22,9 @@ class FieldPredictor {
   /// Bytes that one takes.
   static std::size_t memory_bytes(Models models, int side);
 
-  /// The field (channels, side, side, side), in physical units, of a box (C, side, side, side) and its velocities
-  /// (3, side, side, side), if the models read them; valid until the next call. T is std::uint16_t or float, as the models'
-  /// transform takes.
+  /// The field (channels, side, side, side), in physical units, or the logits of classes, of a box (C, side, side, side) and its
+  /// velocities (3, side, side, side), if the models read them; valid until the next call. T is std::uint16_t or float, as the
+  /// models' transform takes.
   template <class T>
   std::span<const float> predict(std::span<const T> box, std::span<const float> velocity);
 

@@ -118,17 +118,6 @@ std::vector<FieldMethod> methods_of(const std::vector<FoundSums>& found, std::si
   return methods;
 }
 
-/// Slices of the root rank's first universe on all ranks: what the root draws.
-core::Json to_json(const FieldSlices& slices) {
-  return {slices.simulation, slices.input.side, slices.input.values, slices.truth.values,
-          slices.prediction.values};
-}
-
-FieldSlices to_slices(const core::Json& json) {
-  const int side = json[1];
-  return {json[0], {side, json[2]}, {side, json[3]}, {side, json[4]}};
-}
-
 }  // namespace
 
 std::size_t field_memory(const FieldJob& job, int side) {
@@ -143,34 +132,51 @@ std::string field_path(std::uint32_t simulation) {
   return fmt::format("fields/simulation-{:05}.h5", simulation);
 }
 
-MeasuredFields predict_fields(const core::Communicator& comm, const core::Log& log,
-                              core::OutputDirectory& output, const FieldJob& job,
-                              dataset::SplitReader& reader) {
+PredictedField predicted_field_of(const nn::ModelManifest& model, const dataset::SplitReader& reader,
+                                  std::uint32_t sample) {
   const dataset::SampleSpec& spec = reader.spec();
-  const nn::ModelManifest& model = job.models.front();
-  std::optional<FieldWork> work;
-  comm.agree([&] { work.emplace(job, reader); });
+  return {model.target->quantity, model.target->redshifts.front(), spec.side(), spec.box_size,
+          model.best().sha256,    reader.sample(sample).seed};
+}
+
+void publish_fields(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                    const dataset::SplitReader& reader,
+                    const std::function<void(std::uint32_t, const std::filesystem::path&)>& write) {
   std::vector<std::string> paths;
   for (std::uint32_t sample = 0; sample < reader.size(); ++sample)
     paths.push_back(field_path(reader.sample(sample).simulation));
-  std::vector<FoundSums> found;
-  FieldSlices slices;
   core::Progress progress(log, "universes", static_cast<std::int64_t>(paths.size()));
   dataset::publish_shards(
-      comm, progress, output, paths, [&](std::size_t u, const std::filesystem::path& part) {
-        const auto sample = static_cast<std::uint32_t>(u);
-        const std::span<const float> field = work->predict(sample);
-        write_predicted_field(part,
-                              {model.target->quantity, model.target->redshifts.front(), spec.side(),
-                               spec.box_size, model.best().sha256, reader.sample(sample).seed},
-                              field);
-        if (u == 0) slices = work->slices(sample, field);
-        work->measure(sample, field, found);
-      });
+      comm, progress, output, paths,
+      [&](std::size_t u, const std::filesystem::path& part) { write(static_cast<std::uint32_t>(u), part); });
+}
+
+FieldSlices shared(const core::Communicator& comm, const FieldSlices& slices) {
+  const core::Json own = {slices.simulation, slices.input.side, slices.input.values, slices.truth.values,
+                          slices.prediction.values};
+  const core::Json json = core::Json::parse(comm.broadcast(own.dump()));
+  const int side = json[1];
+  return {json[0], {side, json[2]}, {side, json[3]}, {side, json[4]}};
+}
+
+MeasuredFields predict_fields(const core::Communicator& comm, const core::Log& log,
+                              core::OutputDirectory& output, const FieldJob& job,
+                              dataset::SplitReader& reader) {
+  const nn::ModelManifest& model = job.models.front();
+  std::optional<FieldWork> work;
+  comm.agree([&] { work.emplace(job, reader); });
+  std::vector<FoundSums> found;
+  FieldSlices slices;
+  publish_fields(comm, log, output, reader, [&](std::uint32_t sample, const std::filesystem::path& part) {
+    const std::span<const float> field = work->predict(sample);
+    write_predicted_field(part, predicted_field_of(model, reader, sample), field);
+    if (sample == 0) slices = work->slices(sample, field);
+    work->measure(sample, field, found);
+  });
   found = core::gather_values(comm, found);
   return {field_metrics(model.target->quantity, work->bins(),
                         methods_of(found, reader.size(), work->bins().size())),
-          to_slices(core::Json::parse(comm.broadcast(to_json(slices).dump())))};
+          shared(comm, slices)};
 }
 
 }  // namespace cosmo::infer

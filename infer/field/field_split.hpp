@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/split_reader.hpp"
 #include "infer/field/field_metrics.hpp"
+#include "infer/field/field_output.hpp"
 #include "infer/field/field_page.hpp"
 #include "infer/predict/model.hpp"
 
@@ -32,6 +34,15 @@ std::size_t field_memory(const FieldJob& job, int side);
 
 /// "fields/simulation-00012.h5"
 std::string field_path(std::uint32_t simulation);
+/// What the file of a sample's predicted field states.
+PredictedField predicted_field_of(const nn::ModelManifest& model, const dataset::SplitReader& reader,
+                                  std::uint32_t sample);
+/// Lets the ranks share a split's samples: write(sample, path) writes the file of each. Collective.
+void publish_fields(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                    const dataset::SplitReader& reader,
+                    const std::function<void(std::uint32_t, const std::filesystem::path&)>& write);
+/// The root's slices, on every rank. Collective.
+FieldSlices shared(const core::Communicator& comm, const FieldSlices& slices);
 
 /// Predicts the fields of a split, which the ranks share, writes each to a file of `output`, and measures them against the
 /// truth and the baselines. The same bytes on any number of ranks. Collective.

@@ -175,6 +175,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
     facts.emplace_back("target", model.target->quantity);
     facts.emplace_back(core::key_of("reconstruction", model.input.voxel_size.unit),
                        fmt::format("{}", normalisation.reconstruct));
+    if (model.target->has_classes()) facts.emplace_back("classes", core::Json(core::kWebClasses).dump());
   }
   if (has_graph_posterior(model))
     facts.emplace_back("posterior_sha256", model.base.find(nn::kPosteriorFile)->sha256);
@@ -224,10 +225,16 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
   }
   const std::string outputs = tensor_of(spec.layers.back().name);
   if (model.target) {
-    append_field(graph, *model.target, outputs);
-    graph.output("field", {model.outputs(), size, size, size});
+    const bool classes = model.target->has_classes();
+    const char* name = classes ? "logits" : "field";
+    if (classes)
+      graph.node("Identity", {outputs}, name);
+    else
+      append_field(graph, *model.target, outputs);
+    graph.output(name, {model.outputs(), size, size, size});
     return graph.model(spec.name,
-                       fmt::format("the field {} from particle counts in voxels", model.target->quantity),
+                       fmt::format("the {} {} from particle counts in voxels", classes ? "classes" : "field",
+                                   model.target->quantity),
                        core::version(), facts_of(model));
   }
   std::string regression;

@@ -120,6 +120,9 @@ struct Reader {
   Statement operator()(const nn::Field&) const {
     core::fail(core::Fault::internal, "A model of a field is asked for parameters.");
   }
+  Statement operator()(const nn::Classes&) const {
+    core::fail(core::Fault::internal, "A model of classes is asked for parameters.");
+  }
 };
 
 /// The prediction of models with one posterior, which is conditioned on the predictions of all.

@@ -1,6 +1,7 @@
 #include "infer/tool/field_command.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@
 #include "infer/doubt/familiarity.hpp"
 #include "infer/doubt/independence.hpp"
 #include "infer/doubt/training_doubts.hpp"
+#include "infer/field/class_page.hpp"
+#include "infer/field/class_split.hpp"
 #include "infer/field/field_output.hpp"
 #include "infer/field/field_page.hpp"
 #include "infer/field/field_predictor.hpp"
@@ -28,6 +31,7 @@
 #include "infer/input/universe_list.hpp"
 #include "infer/predict/ensemble.hpp"
 #include "nn/model/facts_check.hpp"
+#include "nn/output/classes.hpp"
 
 namespace cosmo::infer {
 
@@ -94,8 +98,11 @@ class FieldSplitStage : public core::Stage {
 
   core::Needs needs(const core::Manifest&) override {
     std::uint64_t memory = 0;
-    run.comm.agree(
-        [&] { memory = core::resident_memory() + field_memory(models_.job(), data_.spec.side()); });
+    run.comm.agree([&] {
+      const int side = data_.spec.side();
+      memory = core::resident_memory() +
+               (has_classes() ? class_memory(models_.job(), side) : field_memory(models_.job(), side));
+    });
     constexpr std::uint64_t kPage = 1 << 20;
     return needs_of(run.comm.max(memory), kPage + data_.split(split_).samples * data_.spec.target->bytes());
   }
@@ -116,20 +123,15 @@ class FieldSplitStage : public core::Stage {
     });
     models_.doubts = Json::parse(run.comm.broadcast(Json(models_.doubts).dump()));
     for (const std::string& doubt : models_.doubts) run.log.warn("{}", doubt);
-    const MeasuredFields measured = predict_fields(run.comm, run.log, output, models_.job(), *reader);
-    Json metrics = {{"fields", to_json(measured.metrics)}, {"warnings", models_.doubts}};
+    const Outcome outcome = has_classes() ? classes(output, *reader) : fields(output, *reader);
+    Json metrics = {{"fields", outcome.metrics}, {"warnings", models_.doubts}};
     metrics.update(infer::to_json(independence_));
-    const FieldPage page{
-        measured.metrics,         models_.first(), directory_,      std::string(name_of(split_)),
-        data_.spec.box_size.unit, models_.doubts,  measured.slices, warning_of(independence_, split_)};
-    const std::vector<html::Figure> figures = field_figures(page);
-    for (const html::Figure& figure : figures) output.add_text(figure.file, figure.content);
+    for (const html::Figure& figure : outcome.figures) output.add_text(figure.file, figure.content);
     output.add_text("metrics.json", metrics.dump(1) + "\n");
-    output.add_text("report.html", field_html(page, figures));
+    output.add_text("report.html", outcome.page);
     output.finish(run.tool, {{"metrics", metrics}}, run.facts);
     return {{{"metrics", metrics}},
-            fmt::format("{}{}\n{}: report.html, metrics.json, fields/\n", text_of(measured.metrics),
-                        outcome_of(measured.metrics), output.path().string())};
+            fmt::format("{}{}: report.html, metrics.json, fields/\n", outcome.text, output.path().string())};
   }
 
   core::Report found(const core::Manifest& existing) override {
@@ -137,6 +139,39 @@ class FieldSplitStage : public core::Stage {
   }
 
  private:
+  /// What the predictions came out as.
+  struct Outcome {
+    Json metrics;
+    std::string text, page;
+    std::vector<html::Figure> figures;
+  };
+
+  bool has_classes() const { return models_.first().target->has_classes(); }
+
+  Outcome fields(core::OutputDirectory& output, dataset::SplitReader& reader) {
+    const MeasuredFields measured = predict_fields(run.comm, run.log, output, models_.job(), reader);
+    const FieldPage page{
+        measured.metrics,         models_.first(), directory_,      std::string(name_of(split_)),
+        data_.spec.box_size.unit, models_.doubts,  measured.slices, warning_of(independence_, split_)};
+    const std::vector<html::Figure> figures = field_figures(page);
+    return {to_json(measured.metrics), text_of(measured.metrics) + outcome_of(measured.metrics) + "\n",
+            field_html(page, figures), figures};
+  }
+
+  Outcome classes(core::OutputDirectory& output, dataset::SplitReader& reader) {
+    const MeasuredClasses measured = predict_classes(run.comm, run.log, output, models_.job(), reader);
+    const ClassPage page{measured.metrics,
+                         models_.first(),
+                         directory_,
+                         std::string(name_of(split_)),
+                         models_.doubts,
+                         measured.slices,
+                         warning_of(independence_, split_)};
+    const std::vector<html::Figure> figures = class_figures(page);
+    return {to_json(measured.metrics), text_of(measured.metrics) + outcome_of(measured.metrics) + "\n",
+            class_html(page, figures), figures};
+  }
+
   void read() {
     for (const char* name : {"data", "output"}) (void)run.options.text(name);
     directory_ = run.options.text("data");
@@ -155,6 +190,14 @@ class FieldSplitStage : public core::Stage {
         "{} has no target {} to compare the model's field with: make it with cosmo-prep shard --target {}, or "
         "predict universes in files with --input.",
         directory_, field.quantity, field.quantity);
+    const auto definition = [](const core::WebDefinition& web) {
+      return fmt::format("radius {} Mpc/h and threshold {}", web.radius, web.threshold);
+    };
+    core::ensure(
+        !spec.target->web || !field.web || *spec.target->web == *field.web, Fault::config,
+        "{} has classes of {}, and the model predicts those of {}: make the data with the same --web.",
+        directory_, definition(spec.target->web.value_or(core::WebDefinition{})),
+        definition(field.web.value_or(core::WebDefinition{})));
     core::ensure(
         spec.velocity || models_.first().normalisation.velocity == 0, Fault::config,
         "{} has no velocities beside its counts, which the model reads: make it with cosmo-prep shard --velocity.",
@@ -229,7 +272,8 @@ class FieldInputStage : public core::Stage {
     std::uint64_t memory = 0, disk = 0;
     run.comm.agree(
         [&] { memory = core::resident_memory() + FieldPredictor::memory_bytes(models_.models, largest); });
-    for (const int side : sides_) disk += dataset::Box(side).voxels() * sizeof(float);
+    const std::size_t each = models_.first().target->has_classes() ? sizeof(std::uint8_t) : sizeof(float);
+    for (const int side : sides_) disk += dataset::Box(side).voxels() * each;
     return needs_of(run.comm.max(memory + (reads_velocity() ? 16 : 4) * dataset::Box(largest).voxels()),
                     disk);
   }
@@ -319,18 +363,23 @@ class FieldInputStage : public core::Stage {
                  "{} has no particle: there is nothing to predict from; check the file.",
                  list_.universes[u].name);
     const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box), velocity);
-    if (list_.universes[u].source.path.extension() == ".npy") {
-      return core::write_bytes(part, core::encode_npy("<f4", {side, side, side}, std::as_bytes(field)));
-    }
     const nn::FieldTarget& target_field = *whole.target;
-    write_predicted_field(part,
-                          {target_field.quantity,
-                           target_field.redshifts.front(),
-                           side,
-                           {whole.input.voxel_size.value * side, whole.input.voxel_size.unit},
-                           whole.best().sha256,
-                           seed},
-                          field);
+    const auto write = [&](const char* type, auto values) {
+      if (list_.universes[u].source.path.extension() == ".npy")
+        return core::write_bytes(part, core::encode_npy(type, {side, side, side}, std::as_bytes(values)));
+      write_predicted_field(part,
+                            {target_field.quantity,
+                             target_field.redshifts.front(),
+                             side,
+                             {whole.input.voxel_size.value * side, whole.input.voxel_size.unit},
+                             whole.best().sha256,
+                             seed},
+                            values);
+    };
+    if (!target_field.has_classes()) return write("<f4", field);
+    std::vector<std::uint8_t> classes(dataset::Box(side).voxels());
+    nn::most_likely(field, classes);
+    write("|u1", std::span<const std::uint8_t>(classes));
   }
 
   FieldModels models_;

@@ -57,6 +57,39 @@ Json normalisation_json(const InputNormalisation& normalisation, core::LengthUni
   return record;
 }
 
+Json to_object(const FieldTarget& target) {
+  Json json = {{"quantity", target.quantity},
+               {"redshifts", target.redshifts},
+               {"offset", target.offset},
+               {"scale", target.scale}};
+  if (!target.has_classes()) return json;
+  json["classes"] = core::kWebClasses;
+  json["voxels"] = target.volumes.voxels;
+  if (target.web)
+    json["web_radius_mpc_h"] = target.web->radius, json["web_threshold"] = target.web->threshold;
+  return json;
+}
+
+FieldTarget to_target(const Json& json) {
+  FieldTarget target{json.at("quantity"), json.at("redshifts"), json.at("offset"), json.at("scale")};
+  if (!json.contains("classes")) return target;
+  target.volumes.voxels = json.at("voxels").get<std::array<std::uint64_t, core::kWebClasses.size()>>();
+  if (json.contains("web_threshold"))
+    target.web = {json.at("web_radius_mpc_h").get<double>(), json.at("web_threshold").get<double>()};
+  return target;
+}
+
+/// What the outputs of a training with these settings mean.
+Output output_of(const Json& training, const ModelManifest& model) {
+  const auto loss = training.at("loss").get<std::string>();
+  if (!model.target)
+    return {loss, static_cast<int>(model.parameters.size()), training.value("components", 0)};
+  if (!model.target->has_classes())
+    return {loss, Shape{static_cast<int>(model.target->redshifts.size()), model.input.size}};
+  return {loss, Shape{core::kWebClasses.size(), model.input.size},
+          training.at("class_weights").get<std::vector<double>>()};
+}
+
 /// Throws Error{format} naming the manifest unless its network can be built.
 void check_network(const ModelManifest& model, const std::string& source) {
   try {
@@ -101,13 +134,12 @@ core::Json ModelManifest::details() const {
     validation_record["calibration_per_universe"] = validation.calibration_per_universe;
   }
   if (!validation.baseline_shares.empty()) validation_record["baseline_share"] = validation.baseline_shares;
+  if (validation.macro_f1) validation_record["macro_f1"] = *validation.macro_f1;
+  Json training = {{"components", output.components()}, {"epochs", epochs}, {"choice_epochs", choice_epochs}};
+  output.identify(training);
   Json json = {{"network", network},
                {"precision", precision},
-               {"training",
-                {{"loss", output.loss_name()},
-                 {"components", output.components()},
-                 {"epochs", epochs},
-                 {"choice_epochs", choice_epochs}}},
+               {"training", training},
                {"input", input_record},
                {"parameters", parameters},
                {"normalisation", normalisation_record},
@@ -116,11 +148,7 @@ core::Json ModelManifest::details() const {
                {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
                {"history", "history.csv"},
                {"complete", complete}};
-  if (target)
-    json["target"] = {{"quantity", target->quantity},
-                      {"redshifts", target->redshifts},
-                      {"offset", target->offset},
-                      {"scale", target->scale}};
+  if (target) json["target"] = to_object(*target);
   if (!filtered.empty()) json["filtered"] = nn::to_json(filtered);
   if (range) json["input_range"] = *range;
   if (labels) {
@@ -183,7 +211,9 @@ bool ModelManifest::diverged() const {
   const double limit = begun ? 1000 : 10;
   if (target) {  // whose training voxels have a deviation of 1
     const bool chosen = std::ranges::any_of(checkpoints, &CheckpointRecord::best);
-    return chosen && best().validation_loss.value_or(0) > limit;
+    const auto* classes = std::get_if<Classes>(&output.kind());
+    const double of_mean = classes == nullptr ? 1 : classes->constant_loss(target->volumes.shares());
+    return chosen && best().validation_loss.value_or(0) > limit * of_mean;
   }
   const std::vector<double> deviations = label_deviations();
   double error = 0, of_the_mean = 0;
@@ -208,13 +238,15 @@ CheckpointRecord read_state(const Json& state) {
 }
 
 ValidationErrors read_validation(const Json& validation, std::size_t parameters) {
-  return {validation.at("universes"),
-          validation.at("subvolumes"),
-          validation.at("rmse_per_subvolume"),
-          validation.at("rmse_per_universe"),
-          calibration_in(validation, "subvolume", parameters),
-          calibration_in(validation, "universe", parameters),
-          validation.value("baseline_share", std::vector<double>())};
+  return {
+      validation.at("universes"),
+      validation.at("subvolumes"),
+      validation.at("rmse_per_subvolume"),
+      validation.at("rmse_per_universe"),
+      calibration_in(validation, "subvolume", parameters),
+      calibration_in(validation, "universe", parameters),
+      validation.value("baseline_share", std::vector<double>()),
+      validation.contains("macro_f1") ? std::optional(validation["macro_f1"].get<double>()) : std::nullopt};
 }
 
 /// Takes the fields from the manifest's details.
@@ -238,10 +270,7 @@ void read_details(const Json& json, ModelManifest& model) {
       normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0),
       normalisation.value(core::key_of("reconstruction", model.input.voxel_size.unit), 0.0),
       normalisation.value("velocity_scale", 0.0)};
-  if (json.contains("target")) {
-    const Json& target = json["target"];
-    model.target = {target.at("quantity"), target.at("redshifts"), target.at("offset"), target.at("scale")};
-  }
+  if (json.contains("target")) model.target = to_target(json["target"]);
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
   if (json.contains("labels"))
     model.labels = {json["labels"].at("mean"), json["labels"].at("standard_deviation"),
@@ -250,10 +279,7 @@ void read_details(const Json& json, ModelManifest& model) {
   model.validation = read_validation(json.at("validation"), model.parameters.size());
   // Earlier versions recorded these among the command's settings only.
   const Json& training = json.contains("training") ? json["training"] : model.base.request.config;
-  const auto loss = training.at("loss").get<std::string>();
-  model.output =
-      model.target ? Output(loss, Shape{static_cast<int>(model.target->redshifts.size()), model.input.size})
-                   : Output(loss, static_cast<int>(model.parameters.size()), training.value("components", 0));
+  model.output = output_of(training, model);
   model.epochs = training.at("epochs");
   model.choice_epochs = training.value("choice_epochs", 1);
   if (json.contains("seeds")) model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/output/manifest.hpp"
+#include "core/universe/cosmic_web.hpp"
 #include "core/universe/facts.hpp"
 #include "core/universe/universe.hpp"
 #include "nn/filtered_phases.hpp"
@@ -38,6 +39,10 @@ struct FieldTarget {
   std::string quantity;           ///< "initial"
   std::vector<double> redshifts;  ///< (channels)
   double offset, scale;
+  core::WebVolumes volumes = {};                ///< those of the training's classes; none of numbers
+  std::optional<core::WebDefinition> web = {};  ///< what defines classes, if that is known
+
+  bool has_classes() const { return volumes.sum() > 0; }
 };
 
 /// The range of values that one channel of the training samples covers.
@@ -76,6 +81,7 @@ struct ValidationErrors {
   std::vector<double> calibration_per_subvolume = {};
   std::vector<double> calibration_per_universe = {};
   std::vector<double> baseline_shares = {};  ///< the baseline's share in the predictions, if there is one
+  std::optional<double> macro_f1 = {};       ///< for classes
 };
 
 /// How the labels of the training samples are spread, in physical units: the scale on which errors are judged.

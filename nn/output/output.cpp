@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -19,13 +20,27 @@ const LossEntry& find_loss(std::string_view name) {
 }  // namespace
 
 Output::Output(std::string_view loss, int parameters, int components)
-    : loss_(loss), components_(components), kind_(find_loss(loss).make(parameters, components)) {}
+    : loss_(loss), components_(components), kind_(Labels{parameters, LabelError::absolute}) {
+  const LossEntry& entry = find_loss(loss);
+  core::ensure(entry.make != nullptr, core::Fault::config,
+               "--loss {} is of classes, not of parameters: give --target web, or another loss.", loss);
+  kind_ = entry.make(parameters, components);
+}
 
 Output::Output(std::string_view loss, Shape field) : loss_(loss), components_(0) {
   const auto error = find_loss(loss).of_fields;
   core::ensure(error.has_value(), core::Fault::config,
                "--loss {} is of parameters, not of a field: give mse or mae.", loss);
   kind_ = Field{field, *error};
+}
+
+Output::Output(std::string_view loss, Shape logits, std::vector<double> weights)
+    : loss_(loss), components_(0) {
+  core::ensure(find_loss(loss).of_classes, core::Fault::config,
+               "--loss {} is of numbers, not of classes: give cross-entropy, or leave it out.", loss);
+  core::ensure(std::cmp_equal(weights.size(), logits.channels), core::Fault::format,
+               "There are {} weights of {} classes: train again.", weights.size(), logits.channels);
+  kind_ = Classes{logits, std::move(weights)};
 }
 
 int default_components(std::string_view loss) { return find_loss(loss).components; }
@@ -35,6 +50,17 @@ Output Output::requested(const core::Options::NamedValue& option, Shape field) {
                "Option --loss is '{}:{}': a loss of fields takes no number; leave it out.", option.name,
                option.value.value_or(""));
   return {option.name, field};
+}
+
+Output Output::requested(const core::Options::NamedValue& option, Shape logits,
+                         std::span<const double> shares) {
+  const double exponent = option.value
+                              ? core::parse_number(*option.value, "--loss " + option.name, *option.value)
+                              : kClassExponent;
+  core::ensure(exponent >= 0 && exponent <= 1, core::Fault::config,
+               "--loss {}:{} is outside of 0 to 1: 0 leaves voxels alike, 1 makes classes alike.",
+               option.name, exponent);
+  return {option.name, logits, class_weights(shares, exponent)};
 }
 
 Output Output::requested(const core::Options::NamedValue& option, int parameters) {
@@ -75,6 +101,7 @@ std::string Output::option() const {
 void Output::identify(core::Json& config) const {
   config["loss"] = loss_;
   if (components_ > 0) config["components"] = components_;
+  if (const auto* classes = std::get_if<Classes>(&kind_)) classes->identify(config);
 }
 
 }  // namespace cosmo::nn

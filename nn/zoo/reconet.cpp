@@ -15,13 +15,11 @@ void append_pair(NetworkSpec& spec, const std::string& name, const std::string& 
   spec.layers.push_back({name, {name + "_a"}, Convolution{channels, 3, 1, 1, kSlope, true}});
 }
 
-}  // namespace
-
 /// Each level reads the average over 2³ cells of the one above; on the way up each reads its own channels beside those of the
 /// level below.
-NetworkSpec reconet() {
+NetworkSpec u_net(const std::string& network, const std::string& output) {
   const std::vector<int> channels = {16, 32, 32, 32};
-  NetworkSpec spec{"reconet", "voxels", {}};
+  NetworkSpec spec{network, "voxels", {}};
   std::string source = spec.input;
   for (std::size_t level = 0; level < channels.size(); ++level) {
     const std::string name = "down" + std::to_string(level + 1);
@@ -40,8 +38,14 @@ NetworkSpec reconet() {
     append_pair(spec, "up" + number, "both" + number, channels[level]);
     source = "up" + number;
   }
-  spec.layers.push_back({"field", {source}, Convolution{0, 1}});
+  spec.layers.push_back({output, {source}, Convolution{0, 1}});
   return spec;
 }
+
+}  // namespace
+
+NetworkSpec reconet() { return u_net("reconet", "field"); }
+
+NetworkSpec webnet() { return u_net("webnet", "classes"); }
 
 }  // namespace cosmo::nn::zoo

@@ -9,7 +9,7 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr std::array<NetworkEntry, 10> kNetworks = {{
+constexpr std::array<NetworkEntry, 11> kNetworks = {{
     {"cosmonet32", &zoo::cosmonet32, "normalised means of four levels, for 32³ inputs", 1, 32, 3},
     {"cosmonet64", &zoo::cosmonet64, "the same with five levels, for 64³ inputs", 1, 64, 3},
     {"cosmonet128", &zoo::cosmonet128, "the same with six levels, for 128³ inputs", 1, 128, 3},
@@ -19,7 +19,9 @@ constexpr std::array<NetworkEntry, 10> kNetworks = {{
     {"cosmoflow64", &zoo::cosmoflow64, "its smaller relative, for 64³ inputs", 1, 64, 3},
     {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs", 1, 32, 3},
     {"mlperf", &zoo::mlperf, "MLPerf HPC's CosmoFlow, for 128³ inputs or others from 32³ on", 4, 128, 4},
-    {"reconet", &zoo::reconet, "a U-Net for --target, for inputs whose side is a multiple of 8, from 16³ on", 1, 64, 1},
+    {"reconet", &zoo::reconet, "a U-Net for --target, for inputs whose side is a multiple of 8, from 16³ on",
+     1, 64, 1},
+    {"webnet", &zoo::webnet, "the same for the classes of --target web", 1, 64, 4},
 }};
 
 }  // namespace

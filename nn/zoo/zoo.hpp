@@ -52,5 +52,8 @@ NetworkSpec mlperf();
 /// Source: Ronneberger et al. 2015 (arXiv:1505.04597) for the shape.
 NetworkSpec reconet();
 
+/// The same for classes of voxels.
+NetworkSpec webnet();
+
 }  // namespace zoo
 }  // namespace cosmo::nn

@@ -18,6 +18,11 @@ def voxel_dtype(manifest):
     return np.dtype("float32" if "voxel_type" in manifest else "uint16")
 
 
+def target_dtype(manifest):
+    """uint8 for classes, float32 for other targets."""
+    return np.dtype("uint8" if "classes" in manifest["target"] else "float32")
+
+
 class Shard:
     """An open shard of a dataset with this manifest.
 
@@ -50,7 +55,7 @@ class Shard:
             agree["target"] = file.attrs.get("target") == manifest.get("target", {}).get("quantity")
             if "target" in manifest:
                 self._t = file["t"]
-                agree["shape or type of t"] = (self._t.shape, self._t.dtype) == ((rows, *manifest["shape"][-3:]), "float32")
+                agree["shape or type of t"] = (self._t.shape, self._t.dtype) == ((rows, *manifest["shape"][-3:]), target_dtype(manifest))
             if "velocity" in manifest:
                 self._v = file["v"]
                 agree["shape or type of v"] = (self._v.shape, self._v.dtype) == ((rows, 3, *manifest["shape"][-3:]), "float32")
@@ -75,7 +80,7 @@ class Shard:
     def target(self, row, check=True, out=None):
         """The voxels of a row's target, likewise."""
         if self._t is None:
-            raise DataError(f"{self.path} has no target beside its samples: make them with cosmo-prep shard --target initial.")
+            raise DataError(f"{self.path} has no target beside its samples: make them with cosmo-prep shard --target initial or web.")
         return self._read(self._t, self.t_crc32, row, check, out)
 
     def velocity(self, row, check=True, out=None):

@@ -129,7 +129,7 @@ class Split(collections.abc.Sequence):
         return shard.read(row, self.check, out)
 
     def target(self, index, out=None):
-        """The field beside the counts, float32 (n, n, n) on the same voxels, if the data set has one (cosmo-prep shard --target)."""
+        """The field beside the counts, float32 or uint8 for classes, (n, n, n) on the same voxels, if the data set has one (cosmo-prep shard --target)."""
         shard, row = self._place(index)
         return shard.target(row, self.check, out)
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "core/file/checksum.hpp"
@@ -67,10 +68,11 @@ std::vector<std::uint16_t> counts_of_radii(std::uint32_t) {
 
 /// Fields beside the counts.
 struct Beside {
-  bool target = false, velocity = false;
+  std::optional<VoxelKind> target = {};
+  bool velocity = false;
 };
 
-/// Writes samples of which sample i has the voxels `voxels_of(i)`, and these as a target and radii() as velocities if asked.
+/// Writes samples of which sample i has the voxels `voxels_of(i)`, and a target of this kind and radii() as velocities if asked.
 template <class VoxelsOf>
 DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, Compression compression,
                               VoxelKind kind, VoxelsOf* voxels_of, Beside beside = {}) {
@@ -82,7 +84,9 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
                    .mean_count = kind == VoxelKind::counts ? 8.0 : 0.0,
                    .input_id = "sha256:0"};
   if (beside.velocity) manifest.spec.velocity = velocity_quantity(kSide, 0);
-  if (beside.target) manifest.spec.target = {VoxelKind::field, {kSide, kSide, kSide}, {0}, "initial"};
+  const bool classes = beside.target == VoxelKind::classes;
+  if (beside.target)
+    manifest.spec.target = {*beside.target, {kSide, kSide, kSide}, {0}, classes ? "web" : "initial"};
   SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
   fs::create_directories(directory / "train");
   for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {
@@ -92,7 +96,10 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
     for (std::uint32_t i = first; i < last; ++i) {
       const double share = (i + 0.5) / samples;
       const auto voxels = voxels_of(i);
-      const std::vector<float> target(beside.target ? voxels.begin() : voxels.end(), voxels.end());
+      std::vector<float> target(beside.target ? voxels.begin() : voxels.end(), voxels.end());
+      if (classes)
+        std::ranges::transform(target, target.begin(),
+                               [](float x) { return class_of(static_cast<std::uint32_t>(x)); });
       const std::vector<float> velocity = beside.velocity ? radii() : std::vector<float>();
       writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels, {target, velocity});
       train.simulations.push_back(i);
@@ -114,8 +121,9 @@ DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, 
   return write_samples(directory, samples, compression, VoxelKind::counts, counts_of);
 }
 
-DatasetManifest write_targets(const fs::path& directory, std::uint32_t samples, Compression compression) {
-  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of, {.target = true});
+DatasetManifest write_targets(const fs::path& directory, std::uint32_t samples, Compression compression,
+                              VoxelKind kind) {
+  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of, {.target = kind});
 }
 
 DatasetManifest write_velocities(const fs::path& directory, std::uint32_t samples, Compression compression) {

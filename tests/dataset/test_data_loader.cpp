@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -318,12 +319,16 @@ TEST_CASE("a sample of another seed than the manifest's is found when its split 
 }
 
 TEST_CASE("a target is turned, rolled and mapped with its sample, by threads and through HDF5") {
-  for (const auto& [compression, readers] :
-       {std::pair(Compression::none, 2), std::pair(Compression::none, 0), std::pair(Compression::gzip, 0)}) {
+  for (const auto& [compression, readers, kind] : {std::tuple(Compression::none, 2, VoxelKind::field),
+                                                   {Compression::none, 0, VoxelKind::field},
+                                                   {Compression::gzip, 0, VoxelKind::field},
+                                                   {Compression::none, 2, VoxelKind::classes},
+                                                   {Compression::gzip, 1, VoxelKind::classes},
+                                                   {Compression::none, 0, VoxelKind::classes}}) {
     const TemporaryDirectory directory;
-    const DatasetManifest manifest = write_targets(directory.path(), kSamples, compression);
+    const DatasetManifest manifest = write_targets(directory.path(), kSamples, compression, kind);
     SplitReader reader(directory.path(), manifest, Split::train);
-    const VoxelMap map{100, 0.5};
+    const VoxelMap map = kind == VoxelKind::field ? VoxelMap{100, 0.5} : VoxelMap{0, 1};
     DataLoader loader(reader, kLog1p,
                       {.global_batch = 4,
                        .micro_batch = 2,
@@ -343,7 +348,9 @@ TEST_CASE("a target is turned, rolled and mapped with its sample, by threads and
                      target = batch->targets.subspan(row * size, size);
           for (std::size_t v = 0; v < size; ++v) {
             const double count = std::exp(static_cast<double>(voxels[v]) + std::log(9.0)) - 1;
-            REQUIRE(static_cast<double>(target[v]) == Approx(map.scale * (count - map.offset)).margin(0.01));
+            const double stored =
+                kind == VoxelKind::field ? count : class_of(static_cast<std::uint32_t>(std::lround(count)));
+            REQUIRE(static_cast<double>(target[v]) == Approx(map.scale * (stored - map.offset)).margin(0.01));
           }
           seen.insert({target.begin(), target.end()});
         }

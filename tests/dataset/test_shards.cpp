@@ -1,11 +1,16 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
+#include "core/hdf5/hdf5.hpp"
+#include "core/universe/cosmic_web.hpp"
 #include "dataset/load/split_reader.hpp"
+#include "dataset/shard/shard_reader.hpp"
 #include "dataset/shard/shard_writer.hpp"
 #include "small_dataset.hpp"
 
@@ -116,5 +121,34 @@ TEST_CASE("labels that are not numbers in their range are refused") {
     writer.append({0, 0, 1, {label}}, std::vector<std::uint16_t>(8));
     std::move(writer).finish();
     CHECK_THROWS_WITH(ShardReader(directory.path() / "x.h5", spec), Contains("x.h5 sample 0 has h = "));
+  }
+}
+
+TEST_CASE("classes are a byte each, counted, and none is beyond the last") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_targets(directory.path(), 3, Compression::none, VoxelKind::classes);
+  const auto path = directory.path() / manifest.splits[0].shards.front();
+  CHECK(core::hdf5::File::open(path).dataset("t").size() == 3 * 64);
+  const ShardReader reader(path, manifest.spec);
+  std::vector<std::byte> stored(64);
+  std::vector<float> classes(64);
+  core::WebVolumes volumes;
+  for (std::size_t row = 0; row < 3; ++row) {
+    reader.tensor(Tensor::target).read(row, std::span(stored));
+    reader.tensor(Tensor::target).read(row, std::span(classes));
+    const std::vector<std::uint16_t> counts = counts_of(static_cast<std::uint32_t>(row));
+    for (std::size_t v = 0; v < 64; ++v) {
+      CHECK(std::to_integer<int>(stored[v]) == class_of(counts[v]));
+      CHECK(classes[v] == static_cast<float>(class_of(counts[v])));
+      ++volumes.voxels[class_of(counts[v])];
+    }
+  }
+  CHECK(reader.statistics().target.web == volumes);
+  ShardWriter writer(directory.path() / "wrong.h5", manifest.spec, 1, Compression::none);
+  for (const float wrong : {4.0f, -1.0f, 0.5f, std::numeric_limits<float>::quiet_NaN()}) {
+    classes[5] = wrong;
+    CHECK_THROWS_WITH(
+        writer.append({7, 0, 1, {0.3, 0.8}}, counts_of(0), classes),
+        Contains("Simulation 7, sub-volume 0 has a voxel of class") && Contains("classes are 0 to 3"));
   }
 }

@@ -78,9 +78,16 @@ def targets():
         Target("shard with targets", ("pairs",), "pairs/train/shard-00000.h5", ("cosmo-prep", "verify", "pairs"), signed_in="pairs"),
         Target("initial field of a suite", ("fields",), "fields/sim-00001/initial_z0.h5",
                ("cosmo-prep", "shard", "--input", "fields", "--target", "initial", "--subvolumes", 1, "--output", "out"), signed_in="fields"),
+        Target("classes of a suite", ("fields",), "fields/sim-00001/web_z0.h5",
+               ("cosmo-prep", "shard", "--input", "fields", "--target", "web", "--subvolumes", 1, "--output", "out"), signed_in="fields"),
+        Target("shard with classes", ("classes",), "classes/train/shard-00000.h5", ("cosmo-prep", "verify", "classes"), signed_in="classes"),
         Target("manifest of pairs", ("pairs",), "pairs/manifest.json", ("cosmo-prep", "verify", "pairs"), True, has_id=True),
         Target("manifest of a model of fields", ("pairs", "reconet"), "reconet/manifest.json",
                ("cosmo-infer", "--model", "reconet", "--data", "pairs", "--output", "out"), True, has_id=True),
+        Target("shard with classes, trained on", ("classes",), "classes/train/shard-00000.h5",
+               ("cosmo-train", "--data", "classes", "--target", "web", "--epochs", 1, "--output", "out"), signed_in="classes"),
+        Target("manifest of a model of classes", ("classes", "webnet"), "webnet/manifest.json",
+               ("cosmo-infer", "--model", "webnet", "--data", "classes", "--output", "out"), True, has_id=True),
         Target("shard with targets, trained on", ("pairs",), "pairs/train/shard-00000.h5",
                ("cosmo-train", "--data", "pairs", "--target", "initial", "--reconstruct", 10, "--epochs", 1, "--output", "out"), signed_in="pairs"),
         Target("manifest of a dataset", ("data",), "data/manifest.json", ("cosmo-prep", "describe", "data"), True, has_id=True),
@@ -143,9 +150,11 @@ class Workshop:
         snapshot, = at("particles").glob("sim-00000/*.hdf5")
         shutil.copy(snapshot, at("snapshot.hdf5"))
         shutil.copy(at("sim/sim-00000/counts_z0.h5"), at("counts.h5"))
-        run("cosmo-sim", "generate", "--simulations", 3, "--sigma8", "0.7:0.9", "--particles", 8, "--grid", 8, "--box", 64, "--steps", 1, "--save", "counts,initial,velocity,web",
+        run("cosmo-sim", "generate", "--simulations", 3, "--sigma8", "0.7:0.9", "--particles", 8, "--grid", 8, "--box", 64, "--steps", 1, "--save", "counts,initial,velocity,web", "--web", "6:0",
             "--output", "fields")
         run("cosmo-prep", "shard", "--input", "fields", "--target", "initial", "--subvolumes", 1, "--output", "pairs")
+        run("cosmo-prep", "shard", "--input", "fields", "--target", "web", "--subvolumes", 1, "--output", "classes")
+        run("cosmo-train", "--data", "classes", "--target", "web", "--epochs", 1, "--output", "webnet")
         run("cosmo-train", "--data", "pairs", "--target", "initial", "--reconstruct", 10, "--epochs", 1, "--output", "reconet")
         for name in ("initial", "velocity", "web"):
             shutil.copy(at(f"fields/sim-00000/{name}_z0.h5"), at(f"{name}.h5"))

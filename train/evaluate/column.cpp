@@ -11,6 +11,7 @@
 namespace cosmo::train {
 
 std::vector<Column> columns_of(const nn::Output& output, bool has_baseline) {
+  if (output.has_classes()) return {{.name = "macro_f1", .single = true}};
   if (output.is_field()) return {};
   std::vector<Column> columns = {{"rmse_per_subvolume"}, {"rmse_per_universe"}};
   if (output.calibration_values() > 0) {
@@ -22,10 +23,12 @@ std::vector<Column> columns_of(const nn::Output& output, bool has_baseline) {
 }
 
 std::size_t width_of(const Column& column, std::size_t parameters) {
+  if (column.single) return 1;
   return column.triangle ? nn::triangle_size(parameters) : parameters;
 }
 
 std::vector<std::string> headings_of(const Column& column, const std::vector<std::string>& parameters) {
+  if (column.single) return {column.name};
   std::vector<std::string> headings;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     for (std::size_t j = 0; column.triangle && j < i; ++j)

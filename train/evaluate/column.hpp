@@ -9,14 +9,15 @@
 
 namespace cosmo::train {
 
-/// A figure of each epoch's evaluation, with a value for each parameter or for each pair of them.
+/// A figure of each epoch's evaluation, with a value for each parameter or for each pair of them, or one value.
 struct Column {
   std::string name;
   bool triangle = false;  ///< a lower triangle, row by row; otherwise one value per parameter
   std::vector<double> values = {};
+  bool single = false;  ///< one value
 };
 
-/// The columns that the evaluation of a network yields, without values, in their order in files; none of fields.
+/// The columns that the evaluation of a network yields, without values, in their order in files; none of fields of numbers.
 std::vector<Column> columns_of(const nn::Output& output, bool has_baseline);
 
 /// Number of values of a column for `parameters` parameters.

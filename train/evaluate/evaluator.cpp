@@ -1,6 +1,7 @@
 #include "train/evaluate/evaluator.hpp"
 
 #include "core/error.hpp"
+#include "train/evaluate/class_evaluator.hpp"
 #include "train/evaluate/density_evaluator.hpp"
 #include "train/evaluate/field_evaluator.hpp"
 #include "train/evaluate/label_evaluator.hpp"
@@ -30,6 +31,9 @@ std::unique_ptr<Evaluator> make_evaluator(const nn::Output& output, const datase
     }
     std::unique_ptr<Evaluator> operator()(const nn::Field&) const {
       return std::make_unique<FieldEvaluator>(output, split);
+    }
+    std::unique_ptr<Evaluator> operator()(const nn::Classes&) const {
+      return std::make_unique<ClassEvaluator>(output, split);
     }
   };
   return std::visit(Maker{output, split, baseline}, output.kind());

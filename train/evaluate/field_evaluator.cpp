@@ -7,14 +7,17 @@
 
 namespace cosmo::train {
 
-FieldEvaluator::FieldEvaluator(const nn::Output& output, const dataset::SplitToPredict& split)
-    : output_(output), split_(split), gradient_(static_cast<std::size_t>(output.values())) {}
+FieldEvaluator::FieldEvaluator(const nn::Output& output, const dataset::SplitToPredict& split, int targets)
+    : output_(output),
+      split_(split),
+      gradient_(static_cast<std::size_t>(output.values())),
+      targets_(targets > 0 ? static_cast<std::size_t>(targets) : gradient_.size()) {}
 
 void FieldEvaluator::add(const dataset::Batch& batch, std::span<const float> outputs) {
   const std::size_t width = gradient_.size();
   for (std::size_t row = 0; row < batch.samples.size(); ++row)
     losses_.push_back({batch.samples[row], output_.loss({gradient_, outputs.subspan(row * width, width),
-                                                         batch.targets.subspan(row * width, width)},
+                                                         batch.targets.subspan(row * targets_, targets_)},
                                                         {1, 1.0})});
 }
 

@@ -28,7 +28,7 @@ struct NetworkChoice {
     options.add(
         "network NAME|FILE", std::nullopt,
         core::meanings_in(nn::networks()) +
-            "; or FILE.json [the largest cosmonet that is not larger than a sample; with --target reconet; paper and "
+            "; or FILE.json [the largest cosmonet that is not larger than a sample; with --target reconet, or webnet for web; paper and "
             "--benchmark: cosmoflow; for a training already begun: its own]",
         names);
     options.add(
@@ -105,7 +105,8 @@ struct NetworkChoice {
   /// That of the training in --output, that of the recipe, or the largest cosmonet that is not larger than a sample.
   static nn::NetworkSpec by_default(const core::Options& options, const PlanContext& context) {
     if (auto network = begun(options)) return *network;
-    if (options.given("target")) return nn::zoo::reconet();
+    if (options.given("target"))
+      return options.text("target") == "web" ? nn::zoo::webnet() : nn::zoo::reconet();
     if (options.given("network")) return named(options);
     const int side = context.data.spec.side();
     const nn::NetworkEntry* largest = nullptr;

@@ -6,6 +6,8 @@
 
 #include "core/error.hpp"
 #include "core/run/options.hpp"
+#include "core/universe/cosmic_web.hpp"
+#include "dataset/quantity/target.hpp"
 #include "dataset/quantity/voxel_transform.hpp"
 #include "nn/output/output.hpp"
 #include "train/plan/context.hpp"
@@ -27,18 +29,20 @@ struct Objective {
 
   static void declare(core::Options& options) {
     options.begin_group(core::kEveryDay);
-    options.add(
-        "loss NAME[:N]", std::nullopt,
-        core::meanings_in(nn::kLosses) + "; gaussian and mixture until version 0.5" + by_recipe("loss"),
-        core::names_in(nn::kLosses));
+    options.add("loss NAME[:N]", std::nullopt,
+                core::meanings_in(nn::kLosses) + "; gaussian and mixture until version 0.5" +
+                    by_recipe("loss") + "; classes: cross-entropy",
+                core::names_in(nn::kLosses));
     options.add_former({"components N"}, "loss", "0.5", &with_components);
     options.begin_group("What is learned");
     options.add(
         "target NAME", std::nullopt,
-        "predict a field on the voxels of the input instead of parameters: initial, the linear density that the "
-        "data have beside their counts (cosmo-prep shard --target); where they have velocities (--velocity), too, the "
-        "network reads these as three more channels",
-        {"initial"});
+        fmt::format(
+            "predict a field on the voxels of the input instead of parameters, which the data have beside their "
+            "counts (cosmo-prep shard --target): {}; where they have velocities (--velocity), too, the network reads "
+            "these as three more channels",
+            core::meanings_in(dataset::kTargets)),
+        core::names_in(dataset::kTargets));
     options.add(
         "reconstruct R|off", "off",
         "give the network a reconstruction of the initial density from the counts as a second channel: mass is moved "
@@ -129,7 +133,7 @@ struct Objective {
     if (!options.given("target")) {
       parameters = data.spec.parameters.size();
       core::ensure(parameters > 0, core::Fault::config,
-                   "No parameter varies in {}: give --target initial, to learn a field.",
+                   "No parameter varies in {}: give --target initial or web, to learn a field.",
                    options.text("data"));
       output = nn::Output::requested(loss, static_cast<int>(parameters));
       return;
@@ -147,7 +151,23 @@ struct Objective {
                  "--subvolumes 1.",
                  options.text("data"), target);
     parameters = 0;
-    output = nn::Output::requested(loss, nn::Shape{data.spec.target->channels(), data.spec.side()});
+    output = data.spec.target->kind == dataset::VoxelKind::classes
+                 ? of_classes(options, data)
+                 : nn::Output::requested(loss, nn::Shape{data.spec.target->channels(), data.spec.side()});
+  }
+
+  /// The output for classes, whose loss is cross-entropy unless another is asked for.
+  static nn::Output of_classes(const core::Options& options, const dataset::DatasetManifest& data) {
+    const core::WebVolumes& volumes = data.target.web;
+    for (std::size_t c = 0; c < volumes.voxels.size(); ++c)
+      core::ensure(
+          volumes.voxels[c] > 0, core::Fault::config,
+          "No voxel of the training universes of {} is a {}, so that nothing can be learned of this class: simulate "
+          "with another --web, with larger boxes, or more universes.",
+          options.text("data"), core::kWebClasses[c]);
+    return nn::Output::requested(
+        options.chosen("loss") ? options.named_value("loss") : core::Options::NamedValue{"cross-entropy", {}},
+        nn::Shape{core::kWebClasses.size(), data.spec.side()}, volumes.shares());
   }
 
   /// --loss for --components.

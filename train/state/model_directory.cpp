@@ -166,6 +166,7 @@ void ModelDirectory::save(TrainingState& state, const Goal& goal, const core::Js
     validation.calibration_per_subvolume = values("calibration_per_subvolume");
     validation.calibration_per_universe = values("calibration_per_universe");
     validation.baseline_shares = values("baseline_share");
+    if (const auto* f1 = find_values(best->columns, "macro_f1")) validation.macro_f1 = f1->front();
   }
   manifest_.complete = goal.is_reached(progress);
   manifest_.posterior = nullptr;

@@ -94,7 +94,8 @@ nn::ModelManifest manifest_of(const Task& task) {
     model.parameters = data.spec.parameters;
   } else {
     const dataset::VoxelMap map = data.target_map();
-    model.target = {plan.objective.target, data.spec.target->redshifts, map.offset, map.scale};
+    const dataset::Quantity& target = *data.spec.target;
+    model.target = {target.name, target.redshifts, map.offset, map.scale, data.target.web, target.web};
   }
   model.output = plan.objective.output;
   model.epochs = plan.epochs;

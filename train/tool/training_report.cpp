@@ -84,6 +84,11 @@ core::Report quality_of_field(const std::string& directory, const nn::ModelManif
   core::Report report;
   report.facts = {{"target", model.target->quantity}, {"diverged", model.diverged()}};
   report.text = fmt::format("predicts the field {}: cosmo-infer measures how well\n", model.target->quantity);
+  if (model.validation.macro_f1) {
+    report.facts["macro_f1"] = *model.validation.macro_f1;
+    report.text += fmt::format("macro F1 of the classes of {} validation universes: {:.4f}\n",
+                               model.validation.universes, *model.validation.macro_f1);
+  }
   if (model.diverged()) report.ending = diverged(directory, "field");
   return report;
 }

@@ -1,4 +1,4 @@
-"""cosmo-prep shard --target initial: a field beside the counts of each sample, against numpy."""
+"""cosmo-prep shard --target initial, web: a field or classes beside the counts of each sample, against numpy."""
 
 import json
 import unittest
@@ -201,7 +201,7 @@ class Targets(DirectoryTest):
         self.assertIn("--reconstruct 0 is not positive", error_line(done, "cosmo-train"))
         done = run("cosmo-prep", "shard", "--input", suite, "--output", self.root / "no-target")
         self.assertEqual(done.returncode, CONFIG)
-        self.assertIn("give --target initial to learn a field", error_line(done, "cosmo-prep"))
+        self.assertIn("give --target initial or web to learn a field", error_line(done, "cosmo-prep"))
         done = run("cosmo-train", "--data", data, "--network", "cosmonet32", "--output", self.root / "of-none")
         self.assertEqual(done.returncode, CONFIG)
         self.assertIn("give --target initial", error_line(done, "cosmo-train"))
@@ -221,6 +221,97 @@ class Targets(DirectoryTest):
         done = run("cosmo-prep", "shard", "--input", suite, "--target", "initial", "--output", self.root / "of-swapped")
         self.assertEqual(done.returncode, FORMAT)
         self.assertIn("is not the initial field of simulation 1", error_line(done, "cosmo-prep"))
+
+
+class Classes(DirectoryTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.suite, cls.data = cls.root / "suite", cls.root / "data"
+        cls.generate = [*SUITE, "--redshifts", "0,1", "--save", "counts,web"]
+        succeed("cosmo-sim", *cls.generate, "--web", "4:0.1", "--output", cls.suite)
+        cls.words = ["shard", "--input", cls.suite, "--target", "web", "--rolls", 1, "--samples-per-shard", 10]
+        succeed("cosmo-prep", *cls.words, "--output", cls.data)
+
+    def web(self, simulation, z=0):
+        with h5py.File(self.suite / f"sim-{simulation:05}/web_z{z}.h5") as file:
+            return file["web"][:]
+
+    def test_classes_are_cut_and_rolled_with_their_counts(self):
+        volumes, half = np.zeros(4, int), VOXELS // 2
+        for name in ("train", "validation", "test"):
+            split = cosmo_data.Split(self.data, name)
+            for i in range(len(split)):
+                identity = split.identity(i)
+                with h5py.File(self.data / identity.shard) as shard:
+                    shift = shard["shift"][identity.row].astype(int)
+                    self.assertEqual((shard.attrs["schema_version"], shard["t"].dtype), (3, "u1"))
+                web = np.roll(self.web(identity.simulation), -shift, (0, 1, 2))
+                cut = tuple(slice(half * (identity.subvolume >> bit & 1), half * (identity.subvolume >> bit & 1) + half) for bit in (2, 1, 0))
+                np.testing.assert_array_equal(split.target(i), web[cut])
+                volumes += np.bincount(web[cut].ravel(), minlength=4) * (name == "train")
+        stated = json.loads((self.data / "manifest.json").read_text())["target"]
+        self.assertEqual(stated["statistics"]["voxels"], list(volumes))
+        self.assertEqual((stated["quantity"], stated["classes"], stated["redshifts"], stated["web_radius_mpc_h"], stated["web_threshold"]),
+                         ("web", ["void", "wall", "filament", "node"], [0], 4, 0.1))
+        self.assertIn(f"uint8 classes of radius 4 Mpc/h and threshold 0.1: void {100 * volumes[0] / volumes.sum():.2f} %", printed("cosmo-prep", "describe", self.data))
+        succeed("cosmo-prep", "verify", self.data)
+
+    def test_classes_are_of_the_first_redshift(self):
+        later = self.root / "later"
+        succeed("cosmo-prep", "shard", "--input", self.suite, "--target", "web", "--redshifts", "1,0", "--subvolumes", 1, "--output", later)
+        split = cosmo_data.Split(later, "test")
+        np.testing.assert_array_equal(split.target(0), self.web(split.identity(0).simulation, 1))
+        succeed("cosmo-prep", "verify", later)
+
+    def test_pairs_of_arrays(self):
+        exported, back = self.root / "exported", self.root / "back"
+        succeed("cosmo-prep", "export", "--input", self.data, "--format", "npy", "--output", exported)
+        web = np.load(exported / "test/shard-00000_00003_web.npy")
+        self.assertEqual(web.dtype, "u1")
+        np.testing.assert_array_equal(web, cosmo_data.Split(self.data, "test").target(3))
+        succeed("cosmo-prep", "import", "--input", exported, "--format", "npy", "--output", back)
+        for path in self.data.glob("*/*.h5"):
+            self.assertEqual(path.read_bytes(), (back / path.relative_to(self.data)).read_bytes())
+        rows = [f"test/shard-00000_{i:05}.npy,test/shard-00000_{i:05}_web.npy,{i},{0.8 + i / 100}" for i in range(6)]
+        table = self.root / "pairs.csv"
+        words = ["import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX // 2, "--validation", 1, "--test", 2]
+        table.write_text("\n".join(["file,target_web,simulation,sigma8", *rows]) + "\n")
+        succeed("cosmo-prep", *words, "--output", self.root / "foreign")
+        succeed("cosmo-prep", "verify", self.root / "foreign")
+        np.save(exported / "wide.npy", web.astype("f8"))  # any type can hold classes
+        np.save(exported / "four.npy", np.where(np.arange(web.size).reshape(web.shape) == 9, 4, web))
+        np.save(exported / "half.npy", web / 2)
+        for name, code in (("wide", 0), ("four", FORMAT), ("half", FORMAT)):
+            table.write_text("\n".join(["file,target_web,simulation,sigma8", *rows[:3], rows[3].replace("test/shard-00000_00003_web", name), *rows[4:]]) + "\n")
+            done = run("cosmo-prep", *words, "--output", self.root / name)
+            self.assertEqual(done.returncode, code, done.stderr)
+            if code:
+                self.assertIn("which is not a class from 0 to 3", error_line(done, "cosmo-prep"))
+
+    def test_what_cannot_be_is_refused(self):
+        other, plain = self.root / "other", self.root / "plain"
+        succeed("cosmo-sim", *self.generate, "--web", "5:0.1", "--seed", 50, "--output", other)
+        succeed("cosmo-sim", *SUITE, "--output", plain)
+        for parts, words in ((["--web 4:0.1", "--web 5:0.1", "join universes"], ["--input", f"{self.suite},{other}"]),
+                             (["merges the voxels"], ["--input", self.suite, "--grid", VOXELS // 2]),
+                             (["has no web field", "--save counts,web"], ["--input", plain])):
+            done = run("cosmo-prep", "shard", *words, "--target", "web", "--output", self.root / "refused")
+            self.assertEqual(done.returncode, CONFIG, done.stderr)
+            for part in parts:
+                self.assertIn(part, error_line(done, "cosmo-prep"))
+
+    def test_a_class_that_is_none_is_found_wherever_it_is(self):
+        suite = self.root / "wrong"
+        succeed("cosmo-sim", *self.generate, "--output", suite)
+        path = suite / "sim-00001/web_z0.h5"
+        with h5py.File(path, "r+") as file:
+            file["web"][3, 4, 5] = 7
+        record_again(suite, path)
+        for words in (["cosmo-prep", "shard", "--input", suite, "--target", "web", "--output", self.root / "of-wrong"], ["cosmo-sim", "inspect", path]):
+            done = run(*words)
+            self.assertEqual(done.returncode, FORMAT, done.stderr)
+            self.assertIn("has a voxel of class 7, beyond 3", error_line(done, words[0]))
 
 
 if __name__ == "__main__":

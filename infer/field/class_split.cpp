@@ -1,0 +1,139 @@
+#include "infer/field/class_split.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/finite.hpp"
+#include "core/fourier/web_finder.hpp"
+#include "core/parallel/gather_values.hpp"
+#include "dataset/make/shard_publisher.hpp"
+#include "infer/field/field_output.hpp"
+#include "infer/field/field_predictor.hpp"
+#include "nn/output/classes.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// R of the finder on the counts, in the unit of the box.
+constexpr std::array<double, 12> kSmoothings = {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20};
+
+/// A universe's voxels by one method.
+struct FoundConfusion {
+  std::uint32_t universe, method;
+  dataset::Confusion confusion;
+};
+
+/// What one rank predicts and measures with.
+class ClassWork {
+ public:
+  ClassWork(const FieldJob& job, dataset::SplitReader& reader)
+      : reader_(reader),
+        predictor_(job.models, job.directories, reader.spec().side()),
+        threshold_(job.models.front().target->web.value_or(core::WebDefinition{}).threshold),
+        counts_(reader.spec().input.voxels()),
+        target_(reader.spec().target->voxels()),
+        truth_(target_.size()),
+        predicted_(target_.size()),
+        velocity_(job.models.front().normalisation.velocity > 0 ? reader.spec().velocity->voxels() : 0) {}
+
+  /// The predicted classes of a sample; valid until the next call.
+  std::span<const std::uint8_t> predict(std::uint32_t sample) {
+    reader_.read(sample, counts_);
+    reader_.read(sample, target_, dataset::Tensor::target);
+    std::ranges::transform(target_, truth_.begin(), [](float c) { return static_cast<std::uint8_t>(c); });
+    if (!velocity_.empty()) reader_.read(sample, velocity_, dataset::Tensor::velocity);
+    const std::span<const float> logits =
+        predictor_.predict(std::span<const std::uint16_t>(counts_), velocity_);
+    core::ensure(core::all_finite(logits), core::Fault::numeric,
+                 "The predicted classes of {} are not finite: the training has failed, train again.",
+                 reader_.describe(sample));
+    nn::most_likely(logits, predicted_);
+    return predicted_;
+  }
+
+  /// Adds the confusions of all methods for the sample that was predicted.
+  void measure(std::uint32_t sample, std::vector<FoundConfusion>& found) {
+    const auto add = [&](std::uint32_t method, std::span<const std::uint8_t> classes) {
+      found.push_back({sample, method, {}});
+      found.back().confusion.add(truth_, classes);
+    };
+    add(0, predicted_);
+    for (std::size_t r = 0; r < kSmoothings.size(); ++r)
+      add(static_cast<std::uint32_t>(r + 1), find(kSmoothings[r]));
+  }
+
+  FieldSlices slices(std::uint32_t sample) const {
+    const int side = reader_.spec().side(), depth = std::max(1, side / 8);
+    const std::vector<float> counts(counts_.begin(),
+                                    counts_.begin() + static_cast<std::ptrdiff_t>(target_.size())),
+        predicted(predicted_.begin(), predicted_.end());
+    return {reader_.sample(sample).simulation, dataset::project(counts, side, depth),
+            dataset::project(target_, side, 1), dataset::project(predicted, side, 1)};
+  }
+
+ private:
+  /// The classes of the first channel's counts, as if they were the density.
+  std::vector<std::uint8_t> find(double smoothing) const {
+    const auto n = static_cast<std::size_t>(reader_.spec().side());
+    const std::span counts = std::span(counts_).first(target_.size());
+    const double mean =
+        std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
+    fourier::FourierMesh delta(comm_, {reader_.spec().side(), reader_.spec().box_size.value});
+    delta.for_each_row([&](int x, int y, float* row) {
+      const std::size_t first = (static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n;
+      for (std::size_t z = 0; z < n; ++z)
+        row[z] = mean > 0 ? static_cast<float>(counts[first + z] / mean - 1) : 0;
+    });
+    return fourier::web_classes(delta, {smoothing, threshold_});
+  }
+
+  core::Communicator comm_ = core::Communicator::self();
+  dataset::SplitReader& reader_;
+  FieldPredictor predictor_;
+  double threshold_;
+  std::vector<std::uint16_t> counts_;
+  std::vector<float> target_;
+  std::vector<std::uint8_t> truth_, predicted_;
+};
+
+/// The methods with the confusions of all universes, in the order of samples.
+std::vector<ClassMethod> methods_of(const std::vector<FoundConfusion>& found, std::size_t universes) {
+  std::vector<ClassMethod> methods = {{"network", 0, {}}};
+  for (const double smoothing : kSmoothings) methods.push_back({"finder", smoothing, {}});
+  for (ClassMethod& method : methods) method.universes.resize(universes);
+  for (const FoundConfusion& one : found) methods[one.method].universes[one.universe] = one.confusion;
+  return methods;
+}
+
+}  // namespace
+
+std::size_t class_memory(const FieldJob& job, int side) {
+  const std::size_t voxels = dataset::Box(side).voxels();
+  return FieldPredictor::memory_bytes(job.models, side) + fourier::web_memory(side, 1) +
+         3 * voxels * sizeof(float);
+}
+
+MeasuredClasses predict_classes(const core::Communicator& comm, const core::Log& log,
+                                core::OutputDirectory& output, const FieldJob& job,
+                                dataset::SplitReader& reader) {
+  const nn::ModelManifest& model = job.models.front();
+  std::optional<ClassWork> work;
+  comm.agree([&] { work.emplace(job, reader); });
+  std::vector<FoundConfusion> found;
+  FieldSlices slices;
+  publish_fields(comm, log, output, reader, [&](std::uint32_t sample, const std::filesystem::path& part) {
+    write_predicted_field(part, predicted_field_of(model, reader, sample), work->predict(sample));
+    if (sample == 0) slices = work->slices(sample);
+    work->measure(sample, found);
+  });
+  found = core::gather_values(comm, found);
+  return {class_metrics(model.target->quantity, methods_of(found, reader.size())), shared(comm, slices)};
+}
+
+}  // namespace cosmo::infer
