@@ -91,7 +91,7 @@ FieldStatistics read_beside(const ShardReader& reader, Tensor which, const Quant
   for (std::size_t row = 0; row < reader.size(); ++row) {
     reader.tensor(which).read(row, std::span(voxels));
     found.add(voxels);
-    if (target.kind == VoxelKind::classes) found.count_classes(voxels);
+    if (quantity.kind == VoxelKind::classes) found.count_classes(voxels);
   }
   return found;
 }
