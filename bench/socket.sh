@@ -3,7 +3,7 @@
 # gives, in OUT/socket.md and OUT/socket.csv. Needs mpirun, python3 and a directory of the tools, and ends within eight minutes.
 # Usage: socket.sh OUT [--bin DIR] [options of socket_cores.py]   (DIR: default the tools on PATH)
 set -euo pipefail
-[ $# -ge 1 ] && [[ $1 != -* ]] || { echo "Usage: socket.sh OUT [--bin DIR] [--minutes N] [--cores 1,2,...] [--rounds N] [--small]" >&2; exit 2; }
+[[ "${1:--}" != -* ]] || { echo "Usage: socket.sh OUT [--bin DIR] [--minutes N] [--cores 1,2,...] [--rounds N] [--small]" >&2; exit 2; }
 here=$(cd "$(dirname "$(realpath "$0")")" && pwd)
 out=$1
 shift

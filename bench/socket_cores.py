@@ -7,7 +7,7 @@ universe   cosmo-sim generate, one universe on all cores; share of the copy rate
 suite      a universe per core, of an eighth of the particles; the same
 copy       one process per core copies memory: what STREAM's copy does
 
-The peak and the copy rate are those of as many cores in the same run. Rounds over all of these repeat, and medians count, until the next
+The peak and the copy rate are those of the same cores in the same run. Rounds over all of these repeat, and medians count, until the next
 one would not end within the minutes given.
 """
 
@@ -169,7 +169,7 @@ def limit_of_steps(figures, alone, cores):
 
 
 def limit(key, found):
-    """What keeps a measurement from being as many times faster as there are cores."""
+    """What keeps the speed-up below the number of cores."""
     what, _, cores = key
     figures = found[key]
     if what == "trainer":
@@ -236,7 +236,8 @@ def page(rows, cores, rounds, left_out, others, gpu):
         lines.append(f"| {row.what} | {row.way} | {row.cores} | {row.rate:.4g} {row.unit} | {row.speedup:.2f} | {row.efficiency:.2f} | {share} | {row.limit} |")
     for what in ("trainer", "universe"):
         if (share := serial_share(rows, what)) is not None:
-            lines.append(f"\nSerial share of the {what}, from 1 and 2 threads: {100 * share:.1f} %.")
+            lines.append(f"\nSerial share of the {what}, from 1 and 2 threads: {100 * share:.1f} %." if share < 1 else
+                         f"\nThe {what} was slower on 2 threads than on 1.")
     if left_out:
         lines.append(f"\nNo time was left for {', '.join(f'{n} cores' for n in left_out)}.")
     return "\n".join([*lines, "", gpu])

@@ -374,7 +374,9 @@ class Words(unittest.TestCase):
         tools = [(tool, subcommand) for tool, names in SUBCOMMANDS.items() for subcommand in (names or ("",))]
         tools += [("cosmo-infer", "")] + [(name, "") for name in SCRIPTS]
         tools += [(path.name, "") for path in PROGRAMS.glob("bench-*")]
-        known = set().union(OTHERS_OPTIONS, FORMER_OPTIONS, *(options_of(*tool) for tool in tools))
+        usages = "".join(line for path in (*ROOT.glob("pipelines/*/*.sh"), *ROOT.glob("bench/*.sh")) for line in path.read_text().splitlines()
+                         if line.startswith("# Usage: "))
+        known = set(re.findall(r"--[a-z][\w-]*", usages)).union(OTHERS_OPTIONS, FORMER_OPTIONS, *(options_of(*tool) for tool in tools))
         for page in pages():
             for language, text in pieces(page):
                 if language == "python" or is_diagram(text):
