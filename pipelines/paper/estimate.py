@@ -57,18 +57,17 @@ class Campaign:
     def __init__(self, settings, nodes):
         self.path = {name: settings / f"{name}.ini" for name in ("sim", "prep", "train")}
         self.ini = {name: read_ini(path) for name, path in self.path.items()}
-        sim, prep = self.ini["sim"], self.ini["prep"]
-        if not sim.get("simulations", "").isdecimal():
-            refuse(CONFIG, f"{self.path['sim']} has no simulations: give their number.")
-        self.universes = int(sim["simulations"])
-        self.particles = int(sim.get("particles", 256))
-        self.mesh = int(sim.get("mesh", self.particles))
-        self.grid = int(sim.get("grid", self.particles // 2))
-        self.box = float(sim.get("box", 512))
-        self.cuts = int(prep.get("subvolumes", 2)) ** 3
-        held_out = {name: int(prep.get(name, max(1, self.universes // 10))) for name in ("validation", "test")}
-        self.split = {"train": int(prep.get("training", self.universes - sum(held_out.values()))), **held_out}
-        rolls = 1 + int(prep.get("rolls", 0))
+        if "pack" in self.ini["sim"]:
+            refuse(CONFIG, f"{self.path['sim']} packs universes, whose files are not estimated: leave pack out.")
+        self.universes = self.setting("sim", "simulations")
+        self.particles = self.setting("sim", "particles", 256)
+        self.mesh = self.setting("sim", "mesh", self.particles)
+        self.grid = self.setting("sim", "grid", self.particles // 2)
+        self.box = self.setting("sim", "box", 512)
+        self.cuts = self.setting("prep", "subvolumes", 2) ** 3
+        held_out = {name: self.setting("prep", name, max(1, self.universes // 10)) for name in ("validation", "test")}
+        self.split = {"train": self.setting("prep", "training", self.universes - sum(held_out.values())), **held_out}
+        rolls = 1 + self.setting("prep", "rolls", 0)
         self.samples = {name: self.cuts * number * (rolls if name == "train" else 1) for name, number in self.split.items()}
         self.cluster = os.environ
         self.nodes = self.number("nodes") if nodes is None else nodes
@@ -79,6 +78,15 @@ class Campaign:
             if not 1 <= self.number(f"{stage}_ranks") <= self.cores:
                 refuse(CONFIG, f"{stage}_ranks is {self.number(f'{stage}_ranks')} on nodes of {self.cores} cores: give 1 to {self.cores}.")
         self.trainings = {name: self.training(name) for name in self.cluster["trainings"].split()}
+        if not self.trainings:
+            refuse(CONFIG, "trainings is empty in campaign.env: name one.")
+
+    def setting(self, stage, name, default=None):
+        """A whole number of sim.ini or prep.ini."""
+        text = self.ini[stage].get(name, str(default))
+        if not text.isdecimal():
+            refuse(CONFIG, f"{name} is {text} in {self.path[stage]}: the estimate needs a whole number.")
+        return int(text)
 
     def number(self, name):
         text = self.cluster.get(name, "")
@@ -91,7 +99,9 @@ class Campaign:
         """(epochs, samples per step), from its own options or those of all."""
         words = shlex.split(self.cluster.get(f"train_{name}", ""))
         given = {**self.ini["train"], **dict(zip((word[2:] for word in words), words[1:]))}
-        batch = int(given.get("global-batch", 32))
+        if not given.get("global-batch", "").isdecimal():
+            refuse(CONFIG, f"the training {name} has no --global-batch: give it in train_{name} or train.ini.")
+        batch = int(given["global-batch"])
         ranks = self.nodes * self.number("train_ranks")
         if ranks > batch:
             refuse(CONFIG, f"{self.nodes} nodes with {ranks} ranks are more than the {batch} samples of a step of the training {name}: "

@@ -173,10 +173,19 @@ class Refusals(PaperTest):
         # A universe fits, the ranks of a training do not.
         many = self.setting("many", "trainings=32 train_32='--global-batch 32' train_ranks=32 cores=32 memory=1\n")
         self.refused(3, "32 ranks of train need", "--estimate", out, many)
-        none = self.setting("none", "")
-        (none / "sim.ini").write_text((none / "sim.ini").read_text().replace("simulations = 30", "simulations = none"))
-        self.refused(3, "sim.ini has no simulations: give their number", "--estimate", out, none)
+        for line, sentence in (("simulations = none", "simulations is none in "), ("mesh = 64:96", "mesh is 64:96 in "), ("pack = 8", "packs universes")):
+            other = self.setting(line[:4], "")
+            with open(other / "sim.ini", "a") as file:
+                file.write(f"{line}\n")
+            self.refused(3, sentence, "--estimate", out, other)
+        self.refused(3, "trainings is empty", "--estimate", out, self.setting("no", "trainings=\n"))
+        self.refused(3, "the training 8 has no --global-batch", "--estimate", out, self.setting("batch", "trainings=8 train_8=$train\n"))
         self.assertFalse(out.exists())
+
+    def test_a_node_s_disk(self):
+        """The copies of the shards of training and validation."""
+        found = json.loads(self.run_script("--estimate", "--json", self.root / "out", self.setting("staged", "stage=/local\n")).stdout)
+        self.assertAlmostEqual(found["disk of each node's /local"] / found["disk of shards"], 26 / 30, places=3)
 
     def test_a_tool_that_refuses(self):
         """Its sentence and its exit code."""
