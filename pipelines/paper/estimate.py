@@ -16,12 +16,14 @@ import pathlib
 import resource
 import shlex
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 CELLS = 384      # per side of the largest force mesh that is timed, if the campaign's can be halved to that
+TURNS = 3        # runs of each timed universe, whose median counts
 TESTED = 4       # universes of the test split that pass through all stages, with the four that are trained on and one for validation
 POSTERIOR = 24   # training and validation universes from which on a model has a posterior, and so two files more: posterior.h5 and its figure
 FEATURES = 2048  # training universes whose summary statistics a training measures at most
@@ -129,18 +131,17 @@ class Simulations:
         side = campaign.particles
         while side % 2 == 0 and campaign.mesh * side // campaign.particles > CELLS:
             side //= 2
-        self.points = []  # (particles per side, cells per side, processor seconds, seconds)
+        self.points = []  # (particles per side, cells per side, processor seconds)
         for number in (side // 2, side):
             def scaled(value, number=number):
                 return max(1, round(value * number / campaign.particles))
             few = ["--particles", number, "--mesh", scaled(campaign.mesh), "--grid", scaled(campaign.grid), "--box",
-                   campaign.box * number / campaign.particles, "--output", directory / f"timed-{number}"]
-            start = run(*words, *few, "--simulations", 1, "--dry-run")
+                   campaign.box * number / campaign.particles]
             repeats = max(1, min(16, (64 // number) ** 3))
-            _, processor, wall = run(*words, *few, "--simulations", repeats)
-            self.points.append((number, scaled(campaign.mesh), (processor - start[1]) / repeats, (wall - start[2]) / repeats))
-        self.start = start[1]
-        (_, low, a, _), (_, high, b, _) = self.points
+            start = run(*words, *few, "--simulations", 1, "--dry-run", "--output", directory / "none")[1]
+            turns = [run(*words, *few, "--simulations", repeats, "--output", directory / f"timed-{number}-{turn}")[1] for turn in range(TURNS)]
+            self.points.append((number, scaled(campaign.mesh), (statistics.median(turns) - start) / repeats))
+        (_, low, a), (_, high, b) = self.points
         slope = max(0.0, b - a) / (self.cells(high) - self.cells(low))
         self.seconds = max(a, b + slope * (self.cells(campaign.mesh) - self.cells(high)))
 
@@ -221,7 +222,7 @@ def estimate(campaign, sim, chain, steps, free):
     cores, nodes, rows = campaign.cores, campaign.nodes, []
     few = f"{chain.universes} universes of few particles and all voxels"
     add = lambda *row: rows.append(row)
-    timed = ", ".join(f"{n}³ particles on {m}³ cells {s:.3g} s" for n, m, s, _ in sim.points)
+    timed = ", ".join(f"{n}³ particles on {m}³ cells {s:.3g} s" for n, m, s in sim.points)
     sim_seconds = campaign.universes * sim.seconds
     add("simulations", sim_seconds / 3600, "CPU h", f"{timed}: {sim.seconds:.4g} s for a universe by a + b M log M")
     total = sum(campaign.samples.values())
