@@ -3,7 +3,7 @@
 
 PyTorch runs with each of its layouts, in a separate process; its best one counts. Needs Debian's python3-torch, and
 libopenblas0 for a fair comparison (without it PyTorch uses the reference BLAS for matrix products: the script reports
-which one it found).
+which one it found). With --device cuda PyTorch runs on a GPU, by cuDNN without TF32, and cosmo-train on the cores beside it.
 """
 
 import argparse
@@ -27,6 +27,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3, help="runs of each, in turn; medians are printed (3)")
     parser.add_argument("--steps", type=int, default=3, help="timed steps per PyTorch run, after an untimed one (3)")
     parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=LAYOUTS, help="layouts of PyTorch's tensors (all)")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where PyTorch runs (cpu)")
     parser.add_argument("--cosmo-train", default="build/release/bin/cosmo-train", help="the program (%(default)s)")
     parser.add_argument("--worker", choices=LAYOUTS, help=argparse.SUPPRESS)  # one PyTorch run
     return parser.parse_args()
@@ -144,6 +145,11 @@ def work(options):
     elif options.worker == "mkldnn":
         voxels = voxels.to_mkldnn()
     targets = torch.rand(options.batch, *outputs)
+    on_gpu = options.device == "cuda"
+    if on_gpu:
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
+        network, voxels, targets = network.cuda(), voxels.cuda(), targets.cuda()
     if options.network != "mlperf":
         optimizer, loss = torch.optim.Adam(network.parameters(), 2e-3), torch.nn.functional.l1_loss
     else:
@@ -151,10 +157,12 @@ def work(options):
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.precision == "bf16"):
+        with torch.autocast(options.device, dtype=torch.bfloat16, enabled=options.precision == "bf16"):
             output = network(voxels)
         loss(output.float(), targets).backward()
         optimizer.step()
+        if on_gpu:
+            torch.cuda.synchronize()
 
     times = []
     for _ in range(options.steps + 1):
@@ -163,11 +171,11 @@ def work(options):
         times.append(1e3 * (time.perf_counter() - start))
     with open("/proc/self/maps") as maps:
         libraries = {os.path.basename(os.path.realpath(line.split()[-1])) for line in maps if "/" in line}
-    print(json.dumps({"step_ms": statistics.median(times[1:]), "layers": layer_times(torch, step),
+    print(json.dumps({"step_ms": statistics.median(times[1:]), "layers": {} if on_gpu else layer_times(torch, step),
                       "parameters": sum(parameter.numel() for parameter in network.parameters()),
                       "version": torch.__version__,
                       "blas": sorted(name for name in libraries if "blas" in name.lower() or "mkl_core" in name),
-                      "onednn": sorted(name for name in libraries if "dnnl" in name)}))
+                      "onednn": sorted(name for name in libraries if ("cudnn" if on_gpu else "dnnl") in name)}))
 
 
 def run(words, options):
@@ -201,7 +209,7 @@ def main():
     ours_words = [options.cosmo_train, "--benchmark", "--json", "--quiet", "--size", str(options.size), "--threads",
                   str(options.threads), "--micro-batch", str(options.batch), "--network", options.network, "--precision",
                   options.precision]
-    ours, theirs = [], {layout: [] for layout in options.layouts}
+    ours, theirs = [], {layout: [] for layout in options.layouts if options.device == "cpu" or layout != "mkldnn"}
     for _ in range(options.rounds):
         ours.append(run(ours_words, options))
         if ours[-1] is None:

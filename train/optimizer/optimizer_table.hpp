@@ -30,6 +30,8 @@ struct OptimizerEntry {
   /// Reads it. Throws Error{usage} or Error{config}.
   OptimizerSetting (*parse)(std::string_view text);
   core::Json (*to_json)(const OptimizerSetting&);
+  /// What MLPerf's log states of it, by key.
+  core::Json (*logged)(const OptimizerSetting&);
   double (*learning_rate)(int global_batch);  ///< default of --learning-rate
   double (*min_learning_rate)(double learning_rate);
   int moments;  ///< values that it keeps per value of the parameters

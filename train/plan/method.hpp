@@ -69,7 +69,8 @@ struct Method {
 
   void state(MlperfLog& log) const {
     log.point("opt_name", optimizer->name);
-    log.point("opt_weight_decay", setting.weight_decay);
+    const core::Json logged = optimizer->logged(setting);
+    for (const auto& [key, value] : logged.items()) log.point(key, value);
     if (!std::isinf(clip_norm)) log.point("opt_gradient_clip_norm", clip_norm);
   }
 

@@ -92,19 +92,21 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
           .check = &nn::check_model_manifest};
 }
 
-void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,
-                  const std::string& platform) {
+void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data,
+                  const Platform& platform) {
   log.point("submission_benchmark", "cosmoflow");
   log.point("submission_org", "none");
   log.point("submission_division", "open");
   log.point("submission_status", "research");
-  log.point("submission_platform", platform);
+  log.point("submission_platform", platform.name);
   log.point("cache_clear", false);
-  log.point("number_of_ranks", ranks);
+  log.point("number_of_ranks", platform.ranks);
+  log.point("number_of_nodes", platform.nodes);
+  log.point("accelerators_per_node", 0);
   log.point("train_samples", data.split(dataset::Split::train).samples);
   log.point("eval_samples", data.split(dataset::Split::validation).samples);
   plan.network.state(log);
-  plan.batching.state(log, ranks);
+  plan.batching.state(log, platform.ranks);
   plan.method.state(log);
   plan.schedule.state(log);
 }

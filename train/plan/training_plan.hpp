@@ -52,8 +52,14 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
 /// interval.
 core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
 
-/// Writes the submission's and the training's settings. `platform`: the machine.
-void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,
-                  const std::string& platform);
+/// What MLPerf's log states of the machine.
+struct Platform {
+  std::string name;
+  int ranks, nodes;
+};
+
+/// Writes the submission's and the training's settings.
+void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data,
+                  const Platform& platform);
 
 }  // namespace cosmo::train

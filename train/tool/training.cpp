@@ -61,7 +61,10 @@ core::Report Training::run() {
 void Training::open_log() {
   run_.comm.agree([&] { log_.emplace(task_.mllog); });
   log_->start("init");
-  log_settings(*log_, plan_, task_.data, run_.comm.size(), run_.facts.at("host").get<std::string>());
+  const bool first_of_node = run_.comm.node().rank() == 0;
+  log_settings(
+      *log_, plan_, task_.data,
+      {run_.facts.at("host").get<std::string>(), run_.comm.size(), run_.comm.sum(first_of_node ? 1 : 0)});
   log_->stop("init");
   log_->start("run");
 }

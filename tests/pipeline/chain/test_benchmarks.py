@@ -1,16 +1,19 @@
 """Every program and script of bench/ at its smallest size: that it runs and what it prints, never how fast."""
 
+import csv
 import importlib.util
 import itertools
 import math
+import os
 import pathlib
 import re
+import subprocess
 import tempfile
 import unittest
 
 import numpy as np
 
-from toolkit import BIN, ROOT, PipelineTest, error_line, has_bf16, named_in_runs, run, run_script, succeed
+from toolkit import BIN, ENVIRONMENT, ROOT, PipelineTest, error_line, has_bf16, named_in_runs, run, run_script, succeed
 
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = ROOT / "bench"
@@ -201,6 +204,56 @@ class Limits(BenchTest):
         self.assertEqual([row[0] for row in rows], ["3", "4"], text)
         for row in rows:
             self.assert_positive(*map(float, row[1:]))
+
+
+class Cores(BenchTest):
+    """bench/socket.sh: that its tables agree with each other."""
+
+    @staticmethod
+    def start(*words):
+        return subprocess.run(["bash", SCRIPTS / "socket.sh", *map(str, words)], env=dict(ENVIRONMENT, PATH="/usr/bin:/bin"),
+                              capture_output=True, text=True, timeout=600)
+
+    def test_tables(self):
+        with tempfile.TemporaryDirectory() as directory:
+            out, cores = pathlib.Path(directory), sorted({1, min(2, len(os.sched_getaffinity(0)))})
+            done = self.start(out, "--bin", BIN, "--small", "--rounds", 1, "--cores", cores[-1])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual({path.name for path in out.iterdir()}, {"socket.md", "socket.csv"})
+            with open(out / "socket.csv", newline="") as file:
+                rows = {(row["what"], row["way"], int(row["cores"])): row for row in csv.DictReader(file)}
+            page = (out / "socket.md").read_text()
+        self.assertEqual(done.stdout, page)
+        ways = [("trainer", "threads"), ("loader", "threads"), ("universe", "threads"), ("suite", "ranks"), ("copy", "processes")]
+        self.assertEqual(rows.keys(), {(*way, number) for way in ways for number in cores} | {("trainer", "ranks", n) for n in cores if n > 1})
+        for (what, way, number), row in rows.items():
+            alone = rows[what, "threads" if what == "trainer" else way, 1]
+            self.assert_positive(float(row["rate"]))
+            self.assertAlmostEqual(float(row["speedup"]), float(row["rate"]) / float(alone["rate"]))
+            self.assertAlmostEqual(float(row["efficiency"]), float(row["speedup"]) / number)
+            self.assertNotEqual(row["limit"], "")
+            if what != "copy":
+                self.assert_positive(float(row["share"]))
+        for cell in ("trainer | threads", "suite | ranks", "copy | processes"):
+            self.assertEqual(page.count(f"\n| {cell} | "), len(cores), page)
+        if 2 in cores:
+            for what in ("trainer", "universe"):
+                share = 2 / float(rows[what, "threads", 2]["speedup"]) - 1
+                self.assertIn(f"Serial share of the {what}, from 1 and 2 threads: {100 * share:.1f} %." if share < 1 else
+                              f"The {what} was slower on 2 threads than on 1.", page)
+        self.assertRegex(page, r"^\d+ cores of .+, medians of 1 round; other work took -?[0-9.]+ cores beside")
+        self.assertRegex(page, r"Not run on a GPU: there is no PyTorch with CUDA here\.|On the GPU, beside all cores:")
+
+    def test_refusals(self):
+        done = self.start("out", "--bin", ROOT)
+        self.assertEqual((done.returncode, done.stderr), (4, "socket.sh: there is no cosmo-sim: give --bin, or add its directory to PATH.\n"))
+        self.assertEqual(self.start().returncode, 2)
+        with tempfile.TemporaryDirectory() as directory:
+            for words, code, sentence in ((("--cores", 4096), 2, "--cores names 4096 to 4096 cores and there are"),
+                                          (("--minutes", 0), 1, "0.0 minutes are too few for one core: give more")):
+                done = run_script(SCRIPTS / "socket_cores.py", pathlib.Path(directory) / "out", "--small", *words)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(sentence, error_line(done, "socket_cores.py"))
 
 
 class Search(PipelineTest, BenchTest):

@@ -79,7 +79,7 @@ REST = {
 }
 # What installs, builds, or runs this; that its scripts and presets exist is checked. Posteriors need more universes than there are here:
 # infer/test_posterior.py.
-NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:cosmo-\w+ .*--(?:posterior-only|samples)|bash (?:pipelines/(?:quickstart|study/study|(?:reconstruct|web)/run|slurm/submit)|tests/(?:(?:faults/fuzz/)?run|portability)|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
+NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:cosmo-\w+ .*--(?:posterior-only|samples)|bash (?:pipelines/(?:quickstart|study/study|(?:reconstruct|web|paper)/run|slurm/submit)|bench/socket|tests/(?:(?:faults/fuzz/)?run|portability)|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
 FORMER_OPTIONS = {"--slabs"}  # out of --help, and accepted for two MINOR versions
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
@@ -381,7 +381,9 @@ class Words(unittest.TestCase):
         tools = [(tool, subcommand) for tool, names in SUBCOMMANDS.items() for subcommand in (names or ("",))]
         tools += [("cosmo-infer", "")] + [(name, "") for name in SCRIPTS]
         tools += [(path.name, "") for path in PROGRAMS.glob("bench-*")]
-        known = set().union(OTHERS_OPTIONS, FORMER_OPTIONS, *(options_of(*tool) for tool in tools))
+        usages = "".join(line for path in (*ROOT.glob("pipelines/*/*.sh"), *ROOT.glob("bench/*.sh")) for line in path.read_text().splitlines()
+                         if line.startswith("# Usage: "))
+        known = set(re.findall(r"--[a-z][\w-]*", usages)).union(OTHERS_OPTIONS, FORMER_OPTIONS, *(options_of(*tool) for tool in tools))
         for page in pages():
             for language, text in pieces(page):
                 if language == "python" or is_diagram(text):

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Slurm for tests: sbatch, srun or scontrol, by the name of the link that it is called by. Jobs run at once, in sbatch itself.
+"""Slurm for tests: sbatch, srun, scontrol or squeue, by the name of the link that it is called by. Jobs run at once, in sbatch itself.
 
 Its directory, $FAKE_SLURM, has calls.jsonl, one line per call, and may have failures.json, {tool: [exit codes of its next runs]},
-of which null lets it run.
+of which null lets it run; and queue, the ids that squeue prints.
 """
 
 import json
@@ -95,5 +95,11 @@ def scontrol(words):
     return 0
 
 
+def squeue(words):
+    note(program="squeue", options=split(words + ["-"])[0])
+    print((STATE / "queue").read_text() if (STATE / "queue").exists() else "", end="")
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit({"sbatch": sbatch, "srun": srun, "scontrol": scontrol}[pathlib.Path(sys.argv[0]).name](sys.argv[1:]))
+    sys.exit({"sbatch": sbatch, "srun": srun, "scontrol": scontrol, "squeue": squeue}[pathlib.Path(sys.argv[0]).name](sys.argv[1:]))

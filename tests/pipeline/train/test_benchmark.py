@@ -180,15 +180,24 @@ class Benchmark(unittest.TestCase):
         self.assertIn("--deterministic any computes one sample at a time, not 2", error_line(done, "cosmo-train"))
 
 
+def has_cuda():
+    return subprocess.run(["/usr/bin/python3", "-c", "import torch; raise SystemExit(not torch.cuda.is_available())"], capture_output=True).returncode == 0
+
+
 @unittest.skipUnless(has_torch(), "needs python3-torch")
 class PyTorch(unittest.TestCase):
     LABELS = ("slow",)
 
-    def compare(self, *words):
+    def compare(self, *words, code=0):
         done = subprocess.run(["/usr/bin/python3", BENCH / "compare_pytorch.py", *words, "--rounds", "1", "--steps", "1", "--threads", "1",
                                "--cosmo-train", BIN / "cosmo-train"], capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, code, done.stderr)
         return done
+
+    @unittest.skipIf(has_cuda(), "PyTorch has a GPU")
+    def test_without_a_gpu(self):
+        done = self.compare("--network", "mlperf", "--size", "32", "--device", "cuda", code=1)
+        self.assertEqual(len(re.findall(r"not possible: .*CUDA", done.stderr)), 2, done.stderr)  # both layouts that a GPU has
 
     def test_the_network_of_fields(self):
         done = self.compare("--network", "reconet", "--size", "16", "--layouts", "default", "channels_last_3d")
