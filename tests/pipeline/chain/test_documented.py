@@ -264,6 +264,7 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
+    LABELS = ("slow",)
     PAGES = ("README.md", "CONTRIBUTING.md", "docs/README.md",
              *(f"docs/guides/{name}.md" for name in ("clusters", "first-run", "installing", "python", "sites", "training")),
              *(f"docs/measured/{name}.md" for name in ("accuracy", "portability", "reliability", "results")),
@@ -306,6 +307,7 @@ if __name__ == "__main__":
 
 
 class Formats(Documents):
+    LABELS = ("slow",)
     PAGES = ("docs/reference/formats.md", "docs/guides/own-data.md")
 
     def test_commands(self):
@@ -333,6 +335,7 @@ class Formats(Documents):
 
 
 class Inference(Documents):
+    LABELS = ("slow",)
     PAGES = ("docs/guides/posteriors.md", "docs/method/posteriors.md", "docs/reference/onnx.md")
 
     def test_commands(self):
@@ -349,6 +352,7 @@ class Benchmarks(Documents):
 
 
 class Networks(Documents):
+    LABELS = ("slow",)
     PAGES = ("docs/reference/network.md", "docs/method/filtering.md", "docs/measured/scaling.md", "docs/guides/fields.md")
 
     def test_commands(self):
