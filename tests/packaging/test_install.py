@@ -68,6 +68,8 @@ class Installed(DirectoryTest):
 
 
 class DebianPackage(DirectoryTest):
+    LABELS = ("slow",)
+
     def test_contents(self):
         """As `cmake --install` copies them, with what Debian asks for besides: compressed pages and changelogs, a reference to the licence."""
         done = subprocess.run(["cpack", "-G", "DEB", "-B", self.root, "--config", BIN.parent / "CPackConfig.cmake"], env=ENVIRONMENT,

@@ -40,6 +40,8 @@ class BenchTest(unittest.TestCase):
 
 
 class Programs(BenchTest):
+    LABELS = ("slow",)
+
     def test_sim_step(self):
         for integrator in ("bullfrog", "cola"):
             self.check_sim_step("--particles", 8, "--repeat", 1, "--copy", 1, "--integrator", integrator)
@@ -198,6 +200,8 @@ class PythonReader(PipelineTest, BenchTest):
 
 
 class Limits(BenchTest):
+    LABELS = ("slow",)
+
     def test_limits(self):
         text = self.script("convolution_limits.py", BIN, "--channels", "16,16", "--tiles", "1", "--rounds", 1)
         rows = re.findall(r"(?m)^ +(\d) +16,16 +1 +([0-9.]+) +([0-9.]+) +([0-9.]+)$", text)

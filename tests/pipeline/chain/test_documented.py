@@ -83,7 +83,7 @@ NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:cosmo-\w+ .*--(?:posterior-only|sampl
 OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
 FORMER_OPTIONS = {"--slabs"}  # out of --help, and accepted for two MINOR versions
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
-                  "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency", "--install", "--prefix", "--variant"}
+                  "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency", "--install", "--prefix", "--variant", "--bind", "--mount"}
 
 SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": (), "cosmo-infer": ("export", "compare"),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
@@ -264,8 +264,9 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
+    LABELS = ("slow",)
     PAGES = ("README.md", "CONTRIBUTING.md", "docs/README.md",
-             *(f"docs/guides/{name}.md" for name in ("clusters", "first-run", "installing", "python", "training")),
+             *(f"docs/guides/{name}.md" for name in ("clusters", "first-run", "installing", "python", "sites", "training")),
              *(f"docs/measured/{name}.md" for name in ("accuracy", "portability", "reliability", "results")),
              *(f"docs/method/{name}.md" for name in ("cola", "sums")),
              *(f"docs/reference/{name}.md" for name in ("architecture", "exit-codes", "glossary", "options", "reading", "security", "stability")))
@@ -306,6 +307,7 @@ if __name__ == "__main__":
 
 
 class Formats(Documents):
+    LABELS = ("slow",)
     PAGES = ("docs/reference/formats.md", "docs/guides/own-data.md")
 
     def test_commands(self):
@@ -333,6 +335,7 @@ class Formats(Documents):
 
 
 class Inference(Documents):
+    LABELS = ("slow",)
     PAGES = ("docs/guides/posteriors.md", "docs/method/posteriors.md", "docs/reference/onnx.md")
 
     def test_commands(self):
@@ -349,6 +352,7 @@ class Benchmarks(Documents):
 
 
 class Networks(Documents):
+    LABELS = ("slow",)
     PAGES = ("docs/reference/network.md", "docs/method/filtering.md", "docs/measured/scaling.md", "docs/guides/fields.md")
 
     def test_commands(self):

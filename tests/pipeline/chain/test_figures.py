@@ -115,6 +115,8 @@ class Cost(FigureTest):
 
 
 class Scaling(FigureTest):
+    LABELS = ("slow",)
+
     def test_model(self):
         """What docs/figures/scaling.json holds can still be drawn."""
         with tempfile.TemporaryDirectory() as directory:
@@ -149,6 +151,8 @@ class Quickstart(PipelineTest, FigureTest):
 
 @unittest.skipUnless(all(map(importlib.util.find_spec, ("pandas", "torch"))), "needs python3-pandas and python3-torch")
 class PythonPage(FigureTest):
+    LABELS = ("slow",)
+
     def test_cells(self):
         """The cells of docs/guides/python.md run on fewer and smaller universes, and print where they print in the page."""
         page = (FIGURES.parent / "guides/python.md").read_text()

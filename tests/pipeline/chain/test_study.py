@@ -26,6 +26,8 @@ SMALLER = {"sim.ini": {"simulations": 43, "particles": 32, "grid": 32},
 
 
 class Study(DirectoryTest):
+    LABELS = ("slow",)
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

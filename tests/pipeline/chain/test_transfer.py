@@ -20,6 +20,8 @@ SMALLER = {"sim.ini": {"particles": 16, "grid": 32},
 
 
 class Transfer(DirectoryTest):
+    LABELS = ("slow",)
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

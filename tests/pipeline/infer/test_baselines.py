@@ -17,6 +17,7 @@ PARAMETERS = {"omega_m": (0.25, 0.35), "sigma8": (0.78, 0.95), "n_s": (0.9, 1.0)
 
 
 class Baselines(PipelineTest):
+    LABELS = ("slow",)
     UNIVERSES = 48
 
     @classmethod

@@ -202,6 +202,26 @@ class SnapshotTest(DirectoryTest):
         for part in ("32³ voxels", "64 Mpc/h", "omega_m 0.3089", "shot noise 8 ", "counts sum"):
             self.assertIn(part, text)
 
+    def test_counts_in_the_newest_format(self):
+        """Texts are read from headers of version 2, and refused where their attributes are stored elsewhere: by default if there are more than eight."""
+        path = self.root / "newest.h5"
+        for in_the_header in (True, False):
+            with self.subTest(in_the_header=in_the_header):
+                creation, access = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+                access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+                if in_the_header:
+                    creation.set_attr_phase_change(30, 20)
+                with h5py.File(self.counts) as old, h5py.File(h5py.h5f.create(bytes(path), h5py.h5f.ACC_TRUNC, creation, access)) as new:
+                    old.copy("counts", new)
+                    for name, value in old.attrs.items():
+                        new.attrs[name] = value
+                    self.assertGreater(len(new.attrs), 8)
+                self.assertIn(b"OHDR", path.read_bytes())
+                if in_the_header:
+                    self.assertEqual(succeed("cosmo-sim", "inspect", path)["parameters"], succeed("cosmo-sim", "inspect", self.counts)["parameters"])
+                else:
+                    self.refused(FORMAT, [path, "attribute schema"], path, ranks=2)
+
     def test_inspect_of_a_grid_that_is_too_coarse_for_modes(self):
         for grid in 1, 2, 3:
             output, image = self.root / f"coarse{grid}", self.root / f"coarse{grid}.png"

@@ -1,8 +1,8 @@
 """Lists the unittest classes of scripts for CMake, one per line: SCRIPT|CLASS|LABEL,LABEL|RUN_SERIAL.
 
-A class that compares times sets SERIAL = True, and LABELS = ("slow",) if it takes long by design. The scripts are read, not
-imported, since what they import may be missing where the tests are only built; test_classes.py holds this list
-against unittest's own. Usage: list_classes.py SCRIPT...
+A class that compares times sets SERIAL = True, and one that takes long, while shorter tests cover its subject,
+LABELS = ("slow",). The scripts are read, not imported, since what they import may be missing where the tests are only
+built; test_classes.py holds this list against unittest's own. Usage: list_classes.py SCRIPT...
 """
 
 import ast

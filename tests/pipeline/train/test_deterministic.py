@@ -18,6 +18,8 @@ LAYOUTS = ((1, 1, 1), (1, 2, 1), (1, 3, 4), (1, 8, 2), (2, 1, 1), (2, 2, 2), (2,
 
 
 class Deterministic(PipelineTest):
+    LABELS = ("slow",)
+
     def words(self, output, network="cosmoflow32"):
         return ["--data", self.data, "--network", network, "--global-batch", 8, "--output", self.root / output, "--deterministic", "any",
                 "--epochs", EPOCHS]

@@ -70,6 +70,7 @@ NAMES = ["omega_m", "sigma8", "n_s"]
 
 class Networks(PipelineTest):
     """models: name -> directory of the model, its data."""
+    LABELS = ("slow",)
 
     @classmethod
     def sim_words(cls):

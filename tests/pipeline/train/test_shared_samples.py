@@ -13,6 +13,8 @@ EPOCHS = 3
 
 
 class SharedSamples(PipelineTest):
+    LABELS = ("slow",)
+
     def words(self, output, network="cosmoflow32", batch=8):
         return ["--data", self.data, "--network", network, "--global-batch", batch, "--output", self.root / output]
 
