@@ -54,11 +54,11 @@ inline constexpr auto kLosses = std::to_array<LossEntry>(
         return Density{parameters, components};
       }},
      {"cross-entropy",
-      "-log of the probability of a voxel's class, weighted by the class's share of the training's voxels to the power of -N, 0 to 1",
+      "-log of the probability of a voxel's class, weighted by the class's share of the training's voxels to the power of -N, 0 to 1, 0.5 unless given",
       0, nullptr, std::nullopt, true}});
 
 /// N of --loss cross-entropy:N unless another is asked for.
-inline constexpr double kClassExponent = 0;
+inline constexpr double kClassExponent = 0.5;
 
 /// Number of components of a loss unless others are asked for; 0 if it has none.
 int default_components(std::string_view loss);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The cosmic web from sparse tracers: simulates universes with the class of each voxel, of all particles in real space, trains a
 # U-Net to predict it from the counts of one particle in 64, and measures it on universes that it has never seen beside the finder
-# on the same counts. Four minutes on two cores; with the settings in full/ an hour.
+# on the same counts. The settings in full/ have more universes, seen more often.
 # Usage: run.sh OUT [SETTINGS]   (the tools are those on PATH; SETTINGS is a directory with other sizes)
 set -euo pipefail
 [ $# -eq 1 ] || [ $# -eq 2 ] || { echo "Usage: run.sh OUT [SETTINGS]" >&2; exit 2; }

@@ -70,7 +70,8 @@ class ClassNetworks(DirectoryTest):
         history = np.genfromtxt(self.model / "history.csv", delimiter=",", names=True)
         manifest, data = (json.loads((directory / "manifest.json").read_text()) for directory in (self.model, self.data))
         shares = np.array(data["target"]["statistics"]["voxels"]) / sum(data["target"]["statistics"]["voxels"])
-        self.assertLess(history["validation_loss"][-1], 0.8 * -(shares * np.log(shares)).sum())  # that of predicting the shares
+        parts = shares * manifest["training"]["class_weights"]
+        self.assertLess(history["validation_loss"][-1], 0.85 * -(parts * np.log(parts)).sum())  # that of predicting these shares everywhere
         self.assertGreater(history["macro_f1"][-1], history["macro_f1"][0] + 0.1)
         target = manifest["target"]
         self.assertEqual((target["classes"], target["web_radius_mpc_h"], target["web_threshold"], target["voxels"]),
@@ -87,9 +88,9 @@ class ClassNetworks(DirectoryTest):
     def test_classes_are_weighted_by_their_shares(self):
         manifest = json.loads((self.model / "manifest.json").read_text())
         shares = np.array(manifest["target"]["voxels"]) / sum(manifest["target"]["voxels"])
-        for exponent in (0, 0.5):
+        for exponent, words in ((0, ["--loss", "cross-entropy:0"]), (0.5, []), (1, ["--loss", "cross-entropy:1"])):
             output = self.root / f"weighted-{exponent}"
-            succeed("cosmo-train", *self.words, "--epochs", 1, "--loss", f"cross-entropy:{exponent}", "--output", output)
+            succeed("cosmo-train", *self.words, "--epochs", 1, *words, "--output", output)
             weights = np.array(json.loads((output / "manifest.json").read_text())["training"]["class_weights"])
             np.testing.assert_allclose(weights, shares**-exponent / (shares * shares**-exponent).sum(), rtol=1e-12)
 

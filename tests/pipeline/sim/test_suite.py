@@ -72,7 +72,7 @@ class Outputs(Suite):
 
     def test_what_is_saved_is_named_once_and_exists(self):
         never = ["--output", self.root / "never"]
-        names = "counts, particles, initial, velocity, power-spectrum, correlation-function, bispectrum, no-power-spectrum"
+        names = "counts, particles, initial, velocity, web, power-spectrum, correlation-function, bispectrum, no-power-spectrum"
         for value in ("count", "counts,counts", "counts,", "counts,both"):
             self.refused(USAGE, [f"'{value}'", names, "each once"], *SIM, "--save", value, *never)
         self.refused(USAGE, ["leave out power-spectrum or no-power-spectrum"], *SIM, "--save", "power-spectrum,no-power-spectrum", *never)
