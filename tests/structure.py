@@ -27,7 +27,7 @@ LIMITS = {
     "functions above 60 lines": 1,
     "files that ask what outputs mean": 4,
     "ways to compute a convolution": 4,
-    "own options of cosmo-train": 45,
+    "own options of cosmo-train": 46,
     "own options of cosmo-sim generate": 38,
     "own options of cosmo-prep shard": 16,
     "own options of cosmo-prep import": 15,

@@ -308,8 +308,7 @@ std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symme
     const std::span<const T> stored = read<T>(sample, reader, Tensor::input);
     reader.inputs->begin(stored);
     reader.inputs->make_part(symmetry, source_.spec().side(), stored, voxels.first(stored.size()));
-    if (transform_.reconstruction > 0)
-      reader.inputs->make_reconstruction(symmetry, stored, voxels.last(Box(source_.spec().side()).voxels()));
+    reader.inputs->make_beside(symmetry, stored, voxels.subspan(stored.size()));
     if (transform_.velocity > 0)  // last: it is read where the counts were
       reader.inputs->make_velocity(symmetry, read<float>(sample, reader, Tensor::velocity),
                                    voxels.subspan(stored.size()));

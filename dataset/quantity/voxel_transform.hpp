@@ -34,12 +34,17 @@ struct VoxelTransform {
       0;  ///< deviation of a Gaussian low-pass (dataset/voxels/low_pass.hpp), in voxels; 0: none
   /// Factor on the components of the velocities beside the voxels, which are then the next three channels; 0: none.
   double velocity = 0;
+  /// Deviation of the smoothing of the density whose tides (dataset/voxels/tidal_eigenvalues.hpp) are the next three channels, in
+  /// voxels; 0: none.
+  double tides = 0;
   /// Deviation of the smoothing of a reconstruction (dataset/voxels/iterative_reconstruction.hpp), in voxels, which is then the
   /// last channel of the input; 0: none.
   double reconstruction = 0;
 
   /// Channels of the input that are made beside the voxels'.
-  std::size_t channels_beside() const { return (velocity > 0 ? 3u : 0u) + (reconstruction > 0 ? 1u : 0u); }
+  std::size_t channels_beside() const {
+    return (velocity > 0 ? 3u : 0u) + (tides > 0 ? 3u : 0u) + (reconstruction > 0 ? 1u : 0u);
+  }
   const VoxelMap& map(std::size_t channel) const { return maps[maps.size() == 1 ? 0 : channel]; }
 };
 

@@ -219,7 +219,8 @@ VoxelScale DatasetManifest::scale(Curve curve) const {
   return {spec.input.kind, field.mean, field.deviation, curve, scales};
 }
 
-VoxelTransform DatasetManifest::transform(std::string_view name, double smooth, double reconstruct) const {
+VoxelTransform DatasetManifest::transform(std::string_view name, double smooth,
+                                          const MadeBeside& beside) const {
   VoxelTransform made;
   if (spec.input.kind == VoxelKind::counts || !transform_is_for(name, spec.input.kind)) {
     made = find_voxel_transform(name, scale());
@@ -239,13 +240,14 @@ VoxelTransform DatasetManifest::transform(std::string_view name, double smooth, 
     return length / spec.voxel_size().value;
   };
   if (smooth != 0) made.smoothing = in_voxels("smooth", smooth, ", which --recipe robust has, too,");
-  if (reconstruct != 0) {
-    ensure(
-        spec.input.channels() == 1, Fault::config,
-        "--reconstruct is for counts at one redshift, and samples have {} channels: give --reconstruct off.",
-        spec.input.channels());
-    made.reconstruction = in_voxels("reconstruct", reconstruct, "");
-  }
+  const auto of_one_channel = [&](const char* option, double length) {
+    ensure(spec.input.channels() == 1, Fault::config,
+           "--{0} is for counts at one redshift, and samples have {1} channels: give --{0} off.", option,
+           spec.input.channels());
+    return in_voxels(option, length, "");
+  };
+  if (beside.reconstruct != 0) made.reconstruction = of_one_channel("reconstruct", beside.reconstruct);
+  if (beside.tides != 0) made.tides = of_one_channel("tides", beside.tides);
   return made;
 }
 

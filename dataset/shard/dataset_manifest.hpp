@@ -42,6 +42,12 @@ struct ShardOrigin {
   bool operator==(const ShardOrigin&) const = default;
 };
 
+/// Smoothings of what is made of the first channel beside it, in the voxels' unit of length; 0: none.
+struct MadeBeside {
+  double reconstruct = 0;  ///< that of a reconstruction
+  double tides = 0;        ///< that of tides
+};
+
 struct DatasetManifest {
   core::Manifest base;
   ShardOrigin origin;
@@ -65,8 +71,8 @@ struct DatasetManifest {
   /// The transform called `name` for the voxels. Throws Error{config} naming --voxels, also for a field that it cannot
   /// take. `smooth` is the deviation of a low-pass, in the voxels' unit of length, or 0; throws Error{config} naming
   /// --smooth if it is not between 0 and a quarter of the box, or samples are not whole boxes.
-  /// `reconstruct`, likewise, is the smoothing of a reconstruction beside the voxels; the same of --reconstruct.
-  VoxelTransform transform(std::string_view name, double smooth = 0, double reconstruct = 0) const;
+  /// `beside`, likewise: throws Error{config} naming --reconstruct or --tides.
+  VoxelTransform transform(std::string_view name, double smooth = 0, const MadeBeside& beside = {}) const;
   /// The factor that gives the training samples' velocities deviation 1; 0 without velocities.
   double velocity_scale() const { return velocity.deviation > 0 ? 1 / velocity.deviation : 0; }
   /// The map that gives the target's training voxels mean 0 and deviation 1; classes stay as they are.

@@ -28,14 +28,16 @@ InputMaker::InputMaker(const VoxelTransform& transform, std::size_t channel)
   if (auto* table = std::get_if<VoxelTable>(&map_); table && !needs_sample_) table_ = table->for_sample({});
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(channel))));
   if (transform.smoothing > 0) low_pass_.emplace(transform.smoothing, side);
+  if (transform.tides > 0) tides_.emplace(transform.tides, side);
   if (transform.reconstruction > 0) reconstruction_.emplace(transform.reconstruction, side);
 }
 
 std::size_t InputMaker::memory_bytes(const VoxelTransform& transform, std::size_t elements) {
-  const std::size_t reconstruction =
-      transform.reconstruction > 0 ? IterativeReconstruction::memory_bytes(elements) : 0;
-  if (transform.smoothing > 0) return elements * sizeof(float) + reconstruction;
-  return (transform.kind == VoxelKind::counts ? VoxelTable::kBytes : 0) + reconstruction;
+  const std::size_t beside =
+      (transform.reconstruction > 0 ? IterativeReconstruction::memory_bytes(elements) : 0) +
+      (transform.tides > 0 ? TidalEigenvalues::memory_bytes(elements) : 0);
+  if (transform.smoothing > 0) return elements * sizeof(float) + beside;
+  return (transform.kind == VoxelKind::counts ? VoxelTable::kBytes : 0) + beside;
 }
 
 template <class T>
@@ -112,18 +114,23 @@ void InputMaker::make_velocity(const Symmetry& symmetry, std::span<const float> 
 }
 
 template <class T>
-void InputMaker::make_reconstruction(const Symmetry& symmetry, std::span<const T> sample,
-                                     std::span<float> input) {
-  const std::span<const float> density = reconstruction_->apply(sample.first(channel_));
-  transform_voxels(symmetry, reconstruction_->side(), FieldMap{Curve::none, 0, 1}, density, input);
+void InputMaker::make_beside(const Symmetry& symmetry, std::span<const T> sample, std::span<float> input) {
+  const auto turn = [&](int side, std::span<const float> channels, std::span<float> to) {
+    transform_voxels(symmetry, side, FieldMap{Curve::none, 0, 1}, channels, to);
+  };
+  if (tides_) {
+    const std::size_t first = velocity_ > 0 ? 3 * channel_ : 0;
+    turn(tides_->side(), tides_->apply(sample.first(channel_)), input.subspan(first, 3 * channel_));
+  }
+  if (reconstruction_)
+    turn(reconstruction_->side(), reconstruction_->apply(sample.first(channel_)), input.last(channel_));
 }
 
 template void InputMaker::begin(std::span<const std::uint16_t>);
 template void InputMaker::begin(std::span<const float>);
 template void InputMaker::make_part(std::span<const std::uint16_t>, std::span<float>, std::size_t) const;
-template void InputMaker::make_reconstruction(const Symmetry&, std::span<const std::uint16_t>,
-                                              std::span<float>);
-template void InputMaker::make_reconstruction(const Symmetry&, std::span<const float>, std::span<float>);
+template void InputMaker::make_beside(const Symmetry&, std::span<const std::uint16_t>, std::span<float>);
+template void InputMaker::make_beside(const Symmetry&, std::span<const float>, std::span<float>);
 template void InputMaker::make_part(std::span<const float>, std::span<float>, std::size_t) const;
 template void InputMaker::make_part(const Symmetry&, const Box&, std::span<const std::uint16_t>,
                                     std::span<float>, std::size_t) const;

@@ -12,6 +12,7 @@
 #include "dataset/voxels/field_map.hpp"
 #include "dataset/voxels/iterative_reconstruction.hpp"
 #include "dataset/voxels/low_pass.hpp"
+#include "dataset/voxels/tidal_eigenvalues.hpp"
 
 namespace cosmo::dataset {
 
@@ -51,9 +52,10 @@ class InputMaker {
   /// Makes three channels of velocities (3, side, side, side), turned as vectors are: output axis a has the component along
   /// the input axis that it runs along, with its sign.
   void make_velocity(const Symmetry& symmetry, std::span<const float> velocity, std::span<float> input) const;
-  /// Makes the channel (side, side, side) that reconstructs the initial density from the first channel of `sample`, turned.
+  /// Makes the channels (side, side, side) beside the voxels' but velocities: what is made of the whole first channel of `sample`,
+  /// turned. `input`: all channels beside the voxels'.
   template <class T>
-  void make_reconstruction(const Symmetry& symmetry, std::span<const T> sample, std::span<float> input);
+  void make_beside(const Symmetry& symmetry, std::span<const T> sample, std::span<float> input);
 
  private:
   /// Maps of all channels, or one for all.
@@ -75,6 +77,7 @@ class InputMaker {
   std::span<const float> table_;  ///< for counts: the sample that was begun has this one
   std::optional<LowPass> low_pass_;
   std::vector<float> smoothed_;  ///< the sample that was begun
+  std::optional<TidalEigenvalues> tides_;
   std::optional<IterativeReconstruction> reconstruction_;
 };
 

@@ -31,7 +31,6 @@ void ensure_takes(const nn::ModelManifest& model, int side) {
 
 FieldPredictor::FieldPredictor(Models models, const std::vector<std::string>& directories, int side)
     : inputs_(transform_of(models.front()), dataset::Box(side).voxels()),
-      reconstructs_(models.front().normalisation.reconstruct > 0),
       reads_velocity_(models.front().normalisation.velocity > 0),
       input_(static_cast<std::size_t>(input_of(models.front(), side).elements())) {
   for (std::size_t m = 0; m < models.size(); ++m) {
@@ -65,7 +64,7 @@ std::span<const float> FieldPredictor::predict(std::span<const T> box, std::span
   const std::span<float> input = input_.span();
   inputs_.make(box, input.first(box.size()));
   if (reads_velocity_) inputs_.make_velocity({}, velocity, input.subspan(box.size()));
-  if (reconstructs_) inputs_.make_reconstruction({}, box, input.last(box.size()));
+  inputs_.make_beside({}, box, input.subspan(box.size()));
   field_.clear();
   const double share = 1 / static_cast<double>(networks_.size());
   for (std::size_t m = 0; m < networks_.size(); ++m) {

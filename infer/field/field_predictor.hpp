@@ -30,7 +30,7 @@ class FieldPredictor {
 
  private:
   dataset::InputMaker inputs_;
-  bool reconstructs_, reads_velocity_;
+  bool reads_velocity_;
   core::Buffer<float> input_;
   std::vector<nn::Network> networks_;
   std::vector<nn::FieldTarget>

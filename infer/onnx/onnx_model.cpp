@@ -101,6 +101,7 @@ void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& tra
   if (transform.velocity > 0)
     channels.push_back(graph.node("Mul", {"velocity", graph.constant("velocity.scale", transform.velocity)},
                                   "velocity/scaled"));
+  if (transform.tides > 0) channels.push_back("tides");
   if (transform.reconstruction > 0) channels.push_back("reconstruction");
   graph.node("Concat", channels, target, OnnxAttributes().add("axis", std::int64_t{1}));
 }
@@ -175,6 +176,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
     facts.emplace_back("target", model.target->quantity);
     facts.emplace_back(core::key_of("reconstruction", model.input.voxel_size.unit),
                        fmt::format("{}", normalisation.reconstruct));
+    facts.emplace_back(core::key_of("tides", model.input.voxel_size.unit),
+                       fmt::format("{}", normalisation.tides));
     if (model.target->has_classes()) facts.emplace_back("classes", core::Json(core::kWebClasses).dump());
   }
   if (has_graph_posterior(model))
@@ -215,6 +218,7 @@ std::string encode_onnx(const std::filesystem::path& directory, const Predictor&
   const std::int64_t size = model.input.size;
   graph.input("counts", {model.input.channels, size, size, size});
   if (model.normalisation.velocity > 0) graph.input("velocity", {3, size, size, size});
+  if (model.normalisation.tides > 0) graph.input("tides", {3, size, size, size});
   if (model.normalisation.reconstruct > 0) graph.input("reconstruction", {1, size, size, size});
   append_voxel_transform(graph, predictor.transform(), model.input.size, tensor_of(spec.input));
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {

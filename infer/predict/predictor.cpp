@@ -36,6 +36,7 @@ dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
   transform.smoothing = normalisation.smooth / model.input.voxel_size.value;
   transform.reconstruction = normalisation.reconstruct / model.input.voxel_size.value;
   transform.velocity = normalisation.velocity;
+  transform.tides = normalisation.tides / model.input.voxel_size.value;
   return transform;
 }
 

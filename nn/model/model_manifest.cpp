@@ -53,6 +53,7 @@ Json normalisation_json(const InputNormalisation& normalisation, core::LengthUni
   if (normalisation.smooth > 0) core::write_length(record, "smooth", {normalisation.smooth, unit});
   if (normalisation.reconstruct > 0)
     core::write_length(record, "reconstruction", {normalisation.reconstruct, unit});
+  if (normalisation.tides > 0) core::write_length(record, "tides", {normalisation.tides, unit});
   if (normalisation.velocity > 0) record["velocity_scale"] = normalisation.velocity;
   return record;
 }
@@ -269,6 +270,7 @@ void read_details(const Json& json, ModelManifest& model) {
       normalisation.at("mean_count"),
       normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0),
       normalisation.value(core::key_of("reconstruction", model.input.voxel_size.unit), 0.0),
+      normalisation.value(core::key_of("tides", model.input.voxel_size.unit), 0.0),
       normalisation.value("velocity_scale", 0.0)};
   if (json.contains("target")) model.target = to_target(json["target"]);
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();

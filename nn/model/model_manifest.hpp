@@ -31,7 +31,9 @@ struct InputNormalisation {
   double mean_count;           ///< particles per voxel in the training data; 0 for fields
   double smooth = 0;           ///< deviation of the low-pass before it [unit of the voxel]; 0: none
   double reconstruct = 0;  ///< smoothing of the reconstruction that is the last channel [likewise]; 0: none
-  double velocity = 0;     ///< factor on the velocities that are channels after the voxels [s/km]; 0: none
+  double tides =
+      0;  ///< smoothing of the density whose tides are channels after the velocities [likewise]; 0: none
+  double velocity = 0;  ///< factor on the velocities that are channels after the voxels [s/km]; 0: none
 };
 
 /// A field that a network predicts: (voxel - offset) × scale for each voxel of it.
@@ -123,10 +125,11 @@ struct ModelManifest {
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;
-  /// The shape of the network's input: that of the data, three channels of velocities and one of a reconstruction if it
+  /// The shape of the network's input: that of the data, three channels of velocities, three of tides and one of a reconstruction if it
   /// reads these.
   Shape network_input() const {
-    return {input.channels + (normalisation.velocity > 0 ? 3 : 0) + (normalisation.reconstruct > 0 ? 1 : 0),
+    return {input.channels + (normalisation.velocity > 0 ? 3 : 0) + (normalisation.tides > 0 ? 3 : 0) +
+                (normalisation.reconstruct > 0 ? 1 : 0),
             input.size};
   }
   /// Number of outputs of the network; of a field, its channels.

@@ -10,7 +10,8 @@ from cosmo_data.posteriors import Posterior, Posteriors, posterior
 from cosmo_data.reconstruction import reconstruct
 from cosmo_data.split import Identity, Sample, Split
 from cosmo_data.symmetries import SYMMETRIES, Symmetry, choose_symmetry, cube_symmetry, turn, turn_vectors
+from cosmo_data.tides import tides
 from cosmo_data.transform import Transform
 
 __all__ = ["SYMMETRIES", "DataError", "Identity", "Inputs", "Posterior", "Posteriors", "Sample", "Split", "Symmetry", "Transform", "choose_symmetry",
-           "cube_symmetry", "posterior", "read_manifest", "reconstruct", "turn", "turn_vectors"]
+           "cube_symmetry", "posterior", "read_manifest", "reconstruct", "tides", "turn", "turn_vectors"]

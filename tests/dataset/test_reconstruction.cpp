@@ -1,4 +1,4 @@
-// Reconstructions of the initial density: what linear theory and symmetry ask of them.
+// What is made of the counts beside them, reconstructions of the initial density and tides: what linear theory and symmetry ask of them.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -11,6 +11,7 @@
 
 #include "dataset/voxels/iterative_reconstruction.hpp"
 #include "dataset/voxels/reconstruction.hpp"
+#include "dataset/voxels/tidal_eigenvalues.hpp"
 
 using namespace cosmo;
 
@@ -105,4 +106,53 @@ TEMPLATE_TEST_CASE("nothing is reconstructed from an empty box, and again the sa
   const std::vector<float> first = apply(counts);
   CHECK(std::ranges::all_of(apply(empty), [](float value) { return value == 0; }));
   CHECK(apply(counts) == first);
+}
+
+TEST_CASE("eigenvalues are those of matrices that are known") {
+  const auto near = [](const std::array<float, 3>& found, const std::array<double, 3>& expected) {
+    for (std::size_t i = 0; i < 3; ++i)
+      REQUIRE(static_cast<double>(found[i]) == Approx(expected[i]).margin(1e-6));
+  };
+  near(dataset::eigenvalues({-1, 3, 2, 0, 0, 0}), {3, 2, -1});
+  near(dataset::eigenvalues({2, 2, 2, 0, 0, 0}), {2, 2, 2});
+  near(dataset::eigenvalues({2, 2, 3, 1, 0, 0}), {3, 3, 1});
+  near(dataset::eigenvalues({0, 0, 0, 1, 1, 1}), {2, -1, -1});
+  near(dataset::eigenvalues({0, 0, 0, 0, 0, 0}), {0, 0, 0});
+}
+
+TEST_CASE("the tides of a wave are along it, smoothed, and sum to the density") {
+  constexpr double kAmplitude = 0.2, kRadius = 1.5;
+  dataset::TidalEigenvalues tides(kRadius, kSide);
+  const std::vector<float> box = wave(kAmplitude);
+  const std::span<const float> found = tides.apply(std::span<const float>(box));
+  const double unit = 2 * std::numbers::pi / kSide,
+               smooth = std::exp(-5 * unit * unit * kRadius * kRadius / 2);
+  for (std::size_t i = 0; i < kVoxels; ++i) {
+    const double along = (static_cast<double>(box[i]) - 1) * smooth;
+    REQUIRE(static_cast<double>(found[i]) == Approx(std::max(along, 0.0)).margin(1e-5));
+    REQUIRE(static_cast<double>(found[kVoxels + i]) == Approx(0).margin(1e-5));
+    REQUIRE(static_cast<double>(found[2 * kVoxels + i]) == Approx(std::min(along, 0.0)).margin(1e-5));
+  }
+}
+
+TEST_CASE("tides move with their counts, do not depend on their mean, and are zero in an empty box") {
+  const std::vector<std::uint16_t> counts = clustered();
+  dataset::TidalEigenvalues tides(2, kSide);
+  const auto of = [&]<class T>(const std::vector<T>& box) {
+    const std::span<const float> found = tides.apply(std::span<const T>(box));
+    return std::vector<float>(found.begin(), found.end());
+  };
+  const std::vector<float> plain = of(counts), turned = of(moved(std::span<const std::uint16_t>(counts)));
+  std::vector<float> doubled(counts.begin(), counts.end());
+  for (float& count : doubled) count *= 2;
+  const std::vector<float> twice = of(doubled);
+  for (std::size_t c = 0; c < 3; ++c) {
+    const std::vector<float> expected = moved(std::span<const float>(plain).subspan(c * kVoxels, kVoxels));
+    for (std::size_t i = 0; i < kVoxels; ++i) {
+      REQUIRE(turned[c * kVoxels + i] == Approx(expected[i]).margin(1e-4));
+      REQUIRE(twice[c * kVoxels + i] == Approx(plain[c * kVoxels + i]).margin(1e-5));
+    }
+  }
+  REQUIRE(*std::ranges::max_element(plain) > 0.1f);
+  for (const float value : of(std::vector<std::uint16_t>(kVoxels))) REQUIRE(value == 0);
 }

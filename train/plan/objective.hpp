@@ -19,11 +19,12 @@ struct Objective {
   std::string target;           ///< the field that is predicted; empty: the parameters
   std::string voxels;           ///< name of the transform that makes the input
   double smooth;                ///< deviation of the low-pass before it [unit of the voxels]; 0: none
-  double reconstruct;      ///< smoothing of a reconstruction beside the input [unit of the voxels]; 0: none
-  bool velocity;           ///< the network reads the velocities beside the counts, too
-  bool by_channel;         ///< each channel of a field has its own offset and scale
-  bool augment;            ///< change training samples at random
-  bool roll;               ///< also shift whole periodic boxes
+  double tides;        ///< smoothing of the density whose tides are read, too [unit of the voxels]; 0: none
+  double reconstruct;  ///< smoothing of a reconstruction beside the input [unit of the voxels]; 0: none
+  bool velocity;       ///< the network reads the velocities beside the counts, too
+  bool by_channel;     ///< each channel of a field has its own offset and scale
+  bool augment;        ///< change training samples at random
+  bool roll;           ///< also shift whole periodic boxes
   std::size_t parameters;  ///< number of parameters that are predicted; none with a target
   int choice_epochs;  ///< number of epochs over which the validation loss that chooses the best is averaged
 
@@ -43,6 +44,11 @@ struct Objective {
             "these as three more channels",
             core::meanings_in(dataset::kTargets)),
         core::names_in(dataset::kTargets));
+    options.add(
+        "tides R|off", "off",
+        "give the network the tides of the counts as three more channels: the eigenvalues of the tidal tensor of "
+        "their density, smoothed by a Gaussian of standard deviation R, in the unit of the voxels, at most a "
+        "quarter of the box; for --target, in whole periodic boxes");
     options.add(
         "reconstruct R|off", "off",
         "give the network a reconstruction of the initial density from the counts as a second channel: mass is moved "
@@ -75,14 +81,13 @@ struct Objective {
     objective.read_target(options, data);
     objective.voxels = options.given("voxels") ? options.choice("voxels")
                                                : dataset::default_voxel_transform(data.spec.input.kind);
-    objective.smooth = options.number_or_off("smooth", 0);
-    core::ensure(options.text("smooth") == "off" || objective.smooth > 0, core::Fault::config,
-                 "--smooth {} is not positive: give a length, or off.", options.text("smooth"));
-    objective.reconstruct = options.number_or_off("reconstruct", 0);
-    core::ensure(options.text("reconstruct") == "off" || objective.reconstruct > 0, core::Fault::config,
-                 "--reconstruct {} is not positive: give a length, or off.", options.text("reconstruct"));
-    core::ensure(options.text("reconstruct") == "off" || !objective.target.empty(), core::Fault::usage,
-                 "Option --reconstruct applies only with --target: leave it out.");
+    objective.smooth = length_or_off(options, "smooth");
+    objective.tides = length_or_off(options, "tides");
+    objective.reconstruct = length_or_off(options, "reconstruct");
+    for (const char* name : {"tides", "reconstruct"}) {
+      core::ensure(options.text(name) == "off" || !objective.target.empty(), core::Fault::usage,
+                   "Option --{} applies only with --target: leave it out.", name);
+    }
     objective.velocity = !objective.target.empty() && data.spec.velocity.has_value();
     (void)objective.transform(data);
     objective.by_channel = data.scaled_by_channel();
@@ -104,7 +109,8 @@ struct Objective {
 
   /// How voxels of the data become the network's input.
   dataset::VoxelTransform transform(const dataset::DatasetManifest& data) const {
-    dataset::VoxelTransform made = data.transform(voxels, smooth, reconstruct);
+    dataset::VoxelTransform made =
+        data.transform(voxels, smooth, {.reconstruct = reconstruct, .tides = tides});
     if (velocity) made.velocity = data.velocity_scale();
     return made;
   }
@@ -118,6 +124,7 @@ struct Objective {
     if (!target.empty()) config["target"] = target;
     config["voxels"] = voxels;
     if (velocity) config["velocity"] = true;
+    if (tides > 0) config["tides"] = tides;
     if (reconstruct > 0) config["reconstruction"] = reconstruct;
     if (smooth > 0) config["smooth"] = smooth;
     if (by_channel) config["voxels_by_channel"] = true;
@@ -127,6 +134,14 @@ struct Objective {
   }
 
  private:
+  /// The value of an option for a length; 0 if it is off.
+  static double length_or_off(const core::Options& options, const char* name) {
+    const double length = options.number_or_off(name, 0);
+    core::ensure(options.text(name) == "off" || length > 0, core::Fault::config,
+                 "--{} {} is not positive: give a length, or off.", name, options.text(name));
+    return length;
+  }
+
   /// Sets what is predicted.
   void read_target(const core::Options& options, const dataset::DatasetManifest& data) {
     const core::Options::NamedValue loss = options.named_value("loss");

@@ -50,9 +50,10 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   ensure(
       (model.target ? model.target->quantity : "") == plan.objective.target &&
           model.normalisation.reconstruct == plan.objective.reconstruct &&
+          model.normalisation.tides == plan.objective.tides &&
           (model.normalisation.velocity > 0) == plan.objective.velocity,
       Fault::config,
-      "{} of --init-from predicts another --target, or from other channels (--reconstruct, velocities): give the same.",
+      "{} of --init-from predicts another --target, or from other channels (--tides, --reconstruct, velocities): give the same.",
       name);
   ensure(have_the_same_weights(model.network, plan.network.spec) && model.network_input() == plan.input,
          Fault::config,

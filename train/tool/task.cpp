@@ -100,9 +100,14 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.output = plan.objective.output;
   model.epochs = plan.epochs;
   model.choice_epochs = plan.objective.choice_epochs;
-  model.normalisation = {
-      transform.name,    {}, {}, data.spec.mean_count, plan.objective.smooth, plan.objective.reconstruct,
-      transform.velocity};
+  model.normalisation = {transform.name,
+                         {},
+                         {},
+                         data.spec.mean_count,
+                         plan.objective.smooth,
+                         plan.objective.reconstruct,
+                         plan.objective.tides,
+                         transform.velocity};
   for (const dataset::VoxelMap& map : transform.maps) {
     model.normalisation.offset.push_back(map.offset);
     model.normalisation.scale.push_back(map.scale);

@@ -163,6 +163,22 @@ class ClassNetworks(DirectoryTest):
         succeed(*words, "--output", self.root / "stopped")
         self.assertEqual(*[(self.root / name / "history.csv").read_text() for name in ("one", "stopped")])
 
+    def test_tides_are_read_too(self):
+        model, out, path = (self.root / f"tidal{name}" for name in ("", "-out", ".onnx"))
+        succeed("cosmo-train", *self.words, "--tides", 8, "--epochs", 40, "--output", model)
+        found = succeed("cosmo-infer", "--model", model, "--data", self.data, "--output", out)
+        self.assertGreater(found["metrics"]["fields"]["web"]["macro_f1"], self.found["metrics"]["fields"]["web"]["macro_f1"])
+        succeed("cosmo-infer", "export", "--model", model, "--output", path)
+        graph = onnx.load(path)
+        self.assertEqual([tensor.name for tensor in graph.graph.input], ["counts", "tides"])
+        counts = self.test.voxels(0).astype("f4")
+        logits = evaluate(graph, counts=counts[None, None], tides=cosmo_data.tides(counts, 8 / (BOX / VOXELS)).astype("f4")[None])["logits"]
+        with h5py.File(out / f"fields/simulation-{self.test.identity(0).simulation:05}.h5") as file:
+            expected = file["web"][:]
+        close = np.diff(np.sort(logits[0], 0)[2:], axis=0)[0] < 1e-3
+        np.testing.assert_array_equal(logits[0].argmax(0)[~close], expected[~close])
+        self.assertLess(close.mean(), 0.01)
+
     def test_the_page(self):
         page = (self.out / "report.html").read_text()
         for part in ("macro F1 of the predicted classes", "true class", "predicted filament", "prediction less truth", "finder, R = "):
@@ -184,6 +200,9 @@ class ClassNetworks(DirectoryTest):
                 (CONFIG, ["--loss cross-entropy is of classes"], [*train, "--network", "cosmoflow32", "--loss", "cross-entropy"]),
                 (CONFIG, ["cross-entropy:2 is outside of 0 to 1"], [*train, "--target", "web", "--loss", "cross-entropy:2"]),
                 (CONFIG, ["no --target initial"], [*train, "--target", "initial"]),
+                (CONFIG, ["--tides 64", "quarter of the box"], [*train, "--target", "web", "--tides", 64]),
+                (CONFIG, ["--tides -1 is not positive"], [*train, "--target", "web", "--tides", -1]),
+                (USAGE, ["--tides applies only with --target"], [*train, "--tides", 8, "--network", "cosmoflow32"]),
                 (USAGE, ["--samples"], ["cosmo-infer", "--model", self.model, "--data", self.data, "--samples", 5])):
             done = run(*words, *no)
             self.assertEqual(done.returncode, code, done.stderr)
