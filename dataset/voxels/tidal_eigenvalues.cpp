@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::array<std::size_t, 2>, 6> kComponents = {
     {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}}};
-constexpr std::size_t kMeshes = 2;
+constexpr std::size_t kTidalMeshes = 2;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ TidalEigenvalues::TidalEigenvalues(double smoothing, int side)
 
 std::size_t TidalEigenvalues::memory_bytes(std::size_t voxels) {
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(voxels))));
-  return kComponents.size() * voxels * sizeof(float) + kMeshes * fourier::FourierMesh::memory_bytes(side, 1);
+  return kComponents.size() * voxels * sizeof(float) + kTidalMeshes * fourier::FourierMesh::memory_bytes(side, 1);
 }
 
 /// A component of the tensor, in its place. Waves at the Nyquist wavenumber of an axis have no slope along it.

@@ -98,7 +98,7 @@ class ClassWork {
   FieldPredictor predictor_;
   double threshold_;
   std::vector<std::uint16_t> counts_;
-  std::vector<float> target_;
+  std::vector<float> target_, velocity_;
   std::vector<std::uint8_t> truth_, predicted_;
 };
 

@@ -148,7 +148,7 @@ TEST_CASE("classes are a byte each, counted, and none is beyond the last") {
   for (const float wrong : {4.0f, -1.0f, 0.5f, std::numeric_limits<float>::quiet_NaN()}) {
     classes[5] = wrong;
     CHECK_THROWS_WITH(
-        writer.append({7, 0, 1, {0.3, 0.8}}, counts_of(0), classes),
+        writer.append({7, 0, 1, {0.3, 0.8}}, counts_of(0), {.target = classes}),
         Contains("Simulation 7, sub-volume 0 has a voxel of class") && Contains("classes are 0 to 3"));
   }
 }
