@@ -168,7 +168,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("cosmo-train --learning"), ["--learning-rate"])
 
     def test_values(self):
-        products = ["counts", "particles", "initial", "velocity", "power-spectrum", "correlation-function", "bispectrum", "no-power-spectrum"]
+        products = ["counts", "particles", "initial", "velocity", "web", "power-spectrum", "correlation-function", "bispectrum", "no-power-spectrum"]
         self.assertEqual(self.complete("cosmo-sim generate --save "), products)
         self.assertEqual(self.complete("cosmo-sim generate --save=p"), ["particles", "power-spectrum"])
         self.assertEqual(self.complete("cosmo-sim generate --save="), products)

@@ -353,7 +353,8 @@ class Benchmarks(Documents):
 
 class Networks(Documents):
     LABELS = ("slow",)
-    PAGES = ("docs/reference/network.md", "docs/method/filtering.md", "docs/measured/scaling.md", "docs/guides/fields.md")
+    PAGES = ("docs/reference/network.md", "docs/method/filtering.md", "docs/measured/scaling.md", "docs/guides/fields.md", "docs/guides/web.md",
+             "docs/guides/campaign.md")
 
     def test_commands(self):
         for page in self.PAGES:
