@@ -3,6 +3,9 @@
 # does, all; with options of ctest, those that they choose: run.sh -L fast (seconds), -L slow, -R sim. The ten longest are
 # printed before ctest's closing lines. COSMO_STRICT=1 makes warnings of the compiler errors, as CI does.
 set -euo pipefail
+case ${1:-} in
+  -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+esac
 cd "$(dirname "$0")/.."
 . pipelines/setup.sh
 packages+=("${test_packages[@]}")

@@ -16,6 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A setting's value for a message: of something long, such as a network, its name.
+std::string shown(const Json& value) {
+  constexpr std::size_t kLong = 100;
+  std::string text = value.dump();
+  if (text.size() <= kLong) return text;
+  return value.is_object() && value.contains("name") ? value["name"].dump() : "a long value";
+}
+
 /// The settings in which two configurations differ, as "key is A there and B now", up to four of them.
 std::string differences(const Json& found, const Json& asked, const std::vector<std::string>& extendable) {
   constexpr std::size_t kMost = 4;
@@ -23,12 +31,14 @@ std::string differences(const Json& found, const Json& asked, const std::vector<
   for (const auto& [key, value] : asked.items()) {
     if (std::find(extendable.begin(), extendable.end(), key) != extendable.end()) continue;
     if (!found.contains(key))
-      all.push_back(fmt::format("{} is {} now and not set there", key, value.dump()));
+      all.push_back(fmt::format("{} is {} now and not set there", key, shown(value)));
+    else if (found.at(key) != value && shown(found.at(key)) == shown(value))
+      all.push_back(fmt::format("{}, {}, differs", key, shown(value)));
     else if (found.at(key) != value)
-      all.push_back(fmt::format("{} is {} there and {} now", key, found.at(key).dump(), value.dump()));
+      all.push_back(fmt::format("{} is {} there and {} now", key, shown(found.at(key)), shown(value)));
   }
   for (const auto& [key, value] : found.items()) {
-    if (!asked.contains(key)) all.push_back(fmt::format("{} is {} there and not set now", key, value.dump()));
+    if (!asked.contains(key)) all.push_back(fmt::format("{} is {} there and not set now", key, shown(value)));
   }
   const std::size_t more = all.size() > kMost ? all.size() - kMost : 0;
   all.resize(all.size() - more);

@@ -51,6 +51,7 @@ std::uint64_t OutputDirectory::inspect(const Overwrite& overwrite) {
   refuse_inputs();
   if (!begun) return 0;
   const Found found = found_here(finished ? read_manifest() : journal_.read(std::move(journal)));
+  if (!finished && found.record.at("files").empty()) return 0;  // nothing was made: open() begins anew
   if (finished) {
     (void)adopt_manifest(found, overwrite);
   } else {

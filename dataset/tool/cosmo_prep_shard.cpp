@@ -10,6 +10,7 @@
 #include "core/machine/memory.hpp"
 #include "core/run/directory_list.hpp"
 #include "core/run/stage.hpp"
+#include "core/universe/cosmic_web.hpp"
 #include "dataset/make/phases.hpp"
 #include "dataset/make/shard_plan.hpp"
 #include "dataset/make/shard_suite.hpp"
@@ -81,8 +82,9 @@ std::vector<double> read_redshifts(const core::Options& options) {
 /// What --test-for names.
 struct Tested {
   core::ParameterSpace parameters;
-  std::optional<int> side;  ///< voxels per side of a sample; none of a suite
-  bool field = false;       ///< what is predicted, or is there to be
+  std::optional<int> side;                      ///< voxels per side of a sample; none of a suite
+  bool field = false;                           ///< what is predicted, or is there to be
+  std::optional<core::WebDefinition> web = {};  ///< what its classes mean, if it has them
 };
 
 /// The parameters and ranges of a model, a data set or a suite: all of their manifests state these alike.
@@ -102,6 +104,9 @@ Tested read_tested(const std::filesystem::path& directory) {
   core::reading_json(path.string(), [&] {
     tested.parameters = json.at("parameters");
     tested.field = json.contains("target");
+    if (tested.field && json["target"].contains("web_threshold"))
+      tested.web = {json["target"].at("web_radius_mpc_h").get<double>(),
+                    json["target"].at("web_threshold").get<double>()};
     if (stage == "\"train\"") tested.side = json.at("input").at("size").get<int>();
     if (stage == "\"shard\"") tested.side = json.at("shape").back().get<int>();
   });
@@ -175,6 +180,10 @@ ShardSettings read_settings(const core::Options& options, const JoinedSources& s
   settings.seed = options.seed("seed");
   settings.redshifts = read_redshifts(options);
   if (options.given("target")) settings.target = options.choice("target");
+  if (tested.web && settings.target == "web")
+    core::ensure(sources.first().web == tested.web, Fault::config,
+                 "{} of --test-for has classes of --web {}:{}, and {} others: simulate with the same --web.",
+                 options.text("test-for"), tested.web->radius, tested.web->threshold, sources.first().name);
   settings.velocity = options.flag("velocity");
   ensure(!settings.velocity || settings.redshifts.size() == 1, Fault::config,
          "--velocity is for counts at one redshift and --redshifts gives {}: leave one out.",

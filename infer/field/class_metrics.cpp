@@ -185,7 +185,10 @@ std::string text_of(const ClassMetrics& metrics) {
 
 std::string outcome_of(const ClassMetrics& metrics) {
   const double gain = metrics.gain.macro_f1, error = metrics.gain_error.macro_f1;
-  const char* place = gain > 2 * error ? "above" : gain < -2 * error ? "below" : "level with";
+  const char* place = std::isnan(error)   ? "without an error, since there is one universe, beside"
+                      : gain > 2 * error  ? "above"
+                      : gain < -2 * error ? "below"
+                                          : "level with";
   return fmt::format(
       "The macro F1 of the predicted classes is {:.3f}, {} that of the finder on the same counts, {:.3f}; void against "
       "the rest has a Matthews coefficient of {:.3f}.",

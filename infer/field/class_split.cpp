@@ -98,8 +98,9 @@ class ClassWork {
   FieldPredictor predictor_;
   double threshold_;
   std::vector<std::uint16_t> counts_;
-  std::vector<float> target_, velocity_;
+  std::vector<float> target_;
   std::vector<std::uint8_t> truth_, predicted_;
+  std::vector<float> velocity_;
 };
 
 /// The methods with the confusions of all universes, in the order of samples.

@@ -167,11 +167,18 @@ std::string outcome_of(const FieldMetrics& metrics) {
   const FieldBaseline& best = metrics.best();
   std::size_t better = 0;
   for (std::size_t i = 0; i < best.gain.size(); ++i) better += best.gain[i] > 2 * best.gain_se[i] ? 1 : 0;
+  const auto reach = [&](const FieldCurve& curve) {
+    const double k = reach_of(metrics, curve, 0.9);
+    return k == 0 ? std::string("nowhere") : fmt::format("up to k = {:.2f}", k);
+  };
+  const bool errors = std::ranges::any_of(best.gain_se, [](double error) { return !std::isnan(error); });
   return fmt::format(
-      "The predicted field correlates with the true one by 0.9 or more up to k = {:.2f}, the best method without a "
-      "network ({}) up to {:.2f}; it is better than that by two standard errors in {} of {} bins.",
-      reach_of(metrics, metrics.network, 0.9), title_of(best), reach_of(metrics, best.curve, 0.9), better,
-      best.gain.size());
+      "The predicted field correlates with the true one by 0.9 or more {}, the best method without a network ({}) {}; "
+      "{}.",
+      reach(metrics.network), title_of(best), reach(best.curve),
+      errors ? fmt::format("it is better than that by two standard errors in {} of {} bins", better,
+                           best.gain.size())
+             : "one universe gives no errors");
 }
 
 }  // namespace cosmo::infer

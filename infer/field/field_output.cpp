@@ -21,6 +21,10 @@ void write(const std::filesystem::path& path, const PredictedField& field, std::
   file.set_attribute("model", field.model);
   file.set_attribute("code_version", core::version());
   if (field.seed) file.set_attribute("seed", *field.seed);
+  if (field.web) {
+    file.set_attribute("web_radius", field.web->radius);
+    file.set_attribute("web_threshold", field.web->threshold);
+  }
   file.close();
 }
 

@@ -135,8 +135,8 @@ std::string field_path(std::uint32_t simulation) {
 PredictedField predicted_field_of(const nn::ModelManifest& model, const dataset::SplitReader& reader,
                                   std::uint32_t sample) {
   const dataset::SampleSpec& spec = reader.spec();
-  return {model.target->quantity, model.target->redshifts.front(), spec.side(), spec.box_size,
-          model.best().sha256,    reader.sample(sample).seed};
+  return {model.target->quantity, model.target->redshifts.front(), spec.side(),      spec.box_size,
+          model.best().sha256,    reader.sample(sample).seed,      model.target->web};
 }
 
 void publish_fields(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,

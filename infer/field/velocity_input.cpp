@@ -41,14 +41,18 @@ std::vector<float> read_velocity(const OpenUniverse& universe) {
   const histogram::FieldFile file(path);
   const histogram::FieldFileHeader& header = file.header();
   const histogram::CountFile& counts = counts_of(universe)->front();
+  core::ensure(header.quantity == "velocity" && header.components == 3 &&
+                   header.cells_per_side == counts.header().cells_per_side &&
+                   header.box_size == counts.header().box_size &&
+                   header.redshift == counts.header().redshift &&
+                   header.universe == counts.header().universe &&
+                   header.line_of_sight == counts.header().line_of_sight,
+               core::Fault::format, "{} has not the velocities of {}: run cosmo-sim again with --force.",
+               path.string(), universe.path);
   core::ensure(
-      header.quantity == "velocity" && header.components == 3 &&
-          header.cells_per_side == counts.header().cells_per_side &&
-          header.box_size == counts.header().box_size && header.redshift == counts.header().redshift &&
-          header.universe == counts.header().universe && header.particles == counts.header().particles &&
-          header.line_of_sight == counts.header().line_of_sight,
-      core::Fault::format, "{} has not the velocities of {}: run cosmo-sim again with --force.",
-      path.string(), universe.path);
+      header.particles == counts.header().particles, core::Fault::config,
+      "{} has the velocities of {} particles, of which {} were counted: give universes without --tracers.",
+      path.string(), header.particles, counts.header().particles);
   std::vector<std::uint16_t> box(dataset::Box(universe.cells).voxels());
   histogram::read_coarse(counts, universe.factor, {0, 0, 0}, universe.cells, box);
   std::vector<float> velocity(3 * box.size());

@@ -373,7 +373,8 @@ class FieldInputStage : public core::Stage {
                              side,
                              {whole.input.voxel_size.value * side, whole.input.voxel_size.unit},
                              whole.best().sha256,
-                             seed},
+                             seed,
+                             target_field.web},
                             values);
     };
     if (!target_field.has_classes()) return write("<f4", field);

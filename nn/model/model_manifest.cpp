@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "core/error.hpp"
@@ -205,6 +206,12 @@ std::vector<std::string> ModelManifest::below_centre() const {
   return names;
 }
 
+double ModelManifest::loss_of_constant() const {
+  if (const auto* classes = std::get_if<Classes>(&output.kind()))
+    return classes->constant_loss(target->volumes.shares());
+  return output.loss_name() == "mae" ? std::sqrt(2 / std::numbers::pi) : 1;
+}
+
 bool ModelManifest::diverged() const {
   // A training of few steps has only begun: there it takes more to have failed.
   constexpr std::int64_t kFewSteps = 20;
@@ -212,9 +219,7 @@ bool ModelManifest::diverged() const {
   const double limit = begun ? 1000 : 10;
   if (target) {  // whose training voxels have a deviation of 1
     const bool chosen = std::ranges::any_of(checkpoints, &CheckpointRecord::best);
-    const auto* classes = std::get_if<Classes>(&output.kind());
-    const double of_mean = classes == nullptr ? 1 : classes->constant_loss(target->volumes.shares());
-    return chosen && best().validation_loss.value_or(0) > limit * of_mean;
+    return chosen && best().validation_loss.value_or(0) > limit * loss_of_constant();
   }
   const std::vector<double> deviations = label_deviations();
   double error = 0, of_the_mean = 0;

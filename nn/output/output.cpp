@@ -28,9 +28,10 @@ Output::Output(std::string_view loss, int parameters, int components)
 }
 
 Output::Output(std::string_view loss, Shape field) : loss_(loss), components_(0) {
-  const auto error = find_loss(loss).of_fields;
-  core::ensure(error.has_value(), core::Fault::config,
-               "--loss {} is of parameters, not of a field: give mse or mae.", loss);
+  const LossEntry& entry = find_loss(loss);
+  const auto error = entry.of_fields;
+  core::ensure(error.has_value(), core::Fault::config, "--loss {} is of {}, not of a field: give mse or mae.",
+               loss, entry.of_classes ? "classes" : "parameters");
   kind_ = Field{field, *error};
 }
 

@@ -4,6 +4,7 @@
 # It takes three hours on two cores. The same command continues where it was stopped.
 # Usage: run.sh OUT [SETTINGS]   (the tools are those on PATH; SETTINGS is a directory with other sizes)
 set -euo pipefail
+case ${1:-} in -*) set -- ;; esac  # options are asked for in vain
 [ $# -eq 1 ] || [ $# -eq 2 ] || { echo "Usage: run.sh OUT [SETTINGS]" >&2; exit 2; }
 here=$(cd "$(dirname "$(realpath "$0")")" && pwd)
 out=$(realpath -m "$1") settings=$(realpath "${2:-$here}")

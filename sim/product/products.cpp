@@ -114,9 +114,9 @@ Products Products::read(const core::Options& options, const Box& box) {
   }
   const int voxels = read_voxels(options, box);
   if (std::ranges::any_of(products.list, &Product::on_voxels)) products.voxels = voxels;
-  constexpr int kFewestCells = 4;
-  core::ensure(!products.has("web") || voxels >= kFewestCells, core::Fault::config,
-               "--save web needs a --grid of {} or more voxels per side, not {}.", kFewestCells, voxels);
+  constexpr int kFewestVoxels = 4;
+  core::ensure(!products.has("web") || voxels >= kFewestVoxels, core::Fault::config,
+               "--save web needs a --grid of {} or more voxels per side, not {}.", kFewestVoxels, voxels);
   return products;
 }
 

@@ -231,9 +231,9 @@ class Refusals(PrepTest):
 
     def test_another_version(self):
         with h5py.File(self.shard, "r+") as shard:
-            shard.attrs["schema_version"] = np.uint64(4)
+            shard.attrs["schema_version"] = np.uint64(5)
         record_again(self.data, self.shard)
-        self.refused_at_sample("has schema cosmo.shard 4: this version reads cosmo.shard 1 to 3")
+        self.refused_at_sample("has schema cosmo.shard 5: this version reads cosmo.shard 1 to 4")
 
     def test_a_shard_without_a_table(self):
         with h5py.File(self.shard, "r+") as shard:

@@ -48,6 +48,8 @@ struct Limits {
   static double read_until(const core::Options& options, const nn::Output& output) {
     const std::string& text = options.text("until");
     const std::string start = output.loss_name() + ":";
+    core::ensure(text != output.loss_name(), core::Fault::usage, "--until {} has no value: give --until {}X.",
+                 text, start);
     core::ensure(text.starts_with(start), core::Fault::config,
                  "--until {} is not the loss of the training, {}: give --until {}X.", text, output.option(),
                  start);

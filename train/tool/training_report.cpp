@@ -89,7 +89,14 @@ core::Report quality_of_field(const std::string& directory, const nn::ModelManif
     report.text += fmt::format("macro F1 of the classes of {} validation universes: {:.4f}\n",
                                model.validation.universes, *model.validation.macro_f1);
   }
-  if (model.diverged()) report.ending = diverged(directory, "field");
+  const bool below = model.best().validation_loss.value_or(0) > model.loss_of_constant();
+  report.facts["below_mean"] = below;
+  if (model.diverged())
+    report.ending = diverged(directory, "field");
+  else if (below)
+    report.text +=
+        "The network predicts no better than a constant would: give it more epochs or universes, or another "
+        "--network.\n";
   return report;
 }
 

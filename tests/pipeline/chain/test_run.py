@@ -37,6 +37,12 @@ class Run(unittest.TestCase):
                 self.assertEqual(found[:4], ["--preset", "release", "--no-tests=error", "-j"])
                 self.assertEqual(found[5:], chosen)
 
+    def test_help(self):
+        done = subprocess.run(["bash", ROOT / "tests/run.sh", "--help"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("COSMO_ALL=1", done.stdout)
+        self.assertNotIn("set -euo", done.stdout)
+
     def test_the_longest_come_before_the_closing_lines(self):
         _, _, lines = self.run_script("tests/run.sh")
         at = lines.index(b"The longest tests:")

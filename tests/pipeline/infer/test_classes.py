@@ -192,9 +192,14 @@ class ClassNetworks(DirectoryTest):
         empty = self.root / "empty"
         succeed("cosmo-sim", *SUITE, "--web", "8:2", "--output", empty)
         succeed("cosmo-prep", "shard", "--input", empty, "--target", "web", "--subvolumes", 1, "--output", self.root / "empty-data")
+        linear, initial = self.root / "linear", self.root / "initial"
+        succeed("cosmo-sim", *SUITE[:-1], "counts,initial", "--output", linear)
+        succeed("cosmo-prep", "shard", "--input", linear, "--target", "initial", "--subvolumes", 1, "--output", initial)
         train, no = ["cosmo-train", "--data", self.data], ["--output", self.root / "no"]
         for code, parts, words in (
                 (CONFIG, ["radius 9 Mpc/h", "radius 8 Mpc/h", "the same --web"], ["cosmo-infer", "--model", self.model, "--data", self.root / "other-data"]),
+                (CONFIG, ["--test-for has classes of --web 8:0.1"], ["cosmo-prep", "shard", "--input", other, "--target", "web", "--test-for", self.model]),
+                (CONFIG, ["--loss cross-entropy is of classes, not of a field"], ["cosmo-train", "--data", initial, "--target", "initial", "--loss", "cross-entropy"]),
                 (CONFIG, ["No voxel of the training universes", "another --web"], ["cosmo-train", "--data", self.root / "empty-data", "--target", "web"]),
                 (CONFIG, ["--loss mse is of numbers", "cross-entropy"], [*train, "--target", "web", "--loss", "mse"]),
                 (CONFIG, ["--loss cross-entropy is of classes"], [*train, "--network", "cosmoflow32", "--loss", "cross-entropy"]),

@@ -279,6 +279,17 @@ class Velocities(DirectoryTest):
         done = run("cosmo-infer", "--model", self.model, "--input", swapped / "counts_z0.h5", "--output", self.root / "no")
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("has not the velocities of", error_line(done, "cosmo-infer"))
+        thinned = [2 if word == 8 else word for word in SUITE[:-1]]
+        succeed("cosmo-sim", *thinned, "counts,velocity", "--tracers", "1/2", "--output", self.root / "thinned")
+        done = run("cosmo-infer", "--model", self.model, "--input", self.root / "thinned/sim-00000", "--output", self.root / "no")
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertIn("without --tracers", error_line(done, "cosmo-infer"))
+
+    def test_one_universe_gives_no_errors(self):
+        one = self.root / "one-universe"
+        succeed("cosmo-prep", *self.shard[:-1], 1, "--velocity", "--output", one)
+        text = printed("cosmo-infer", "--model", self.model, "--data", one, "--allow-leak", "--output", self.root / "of-one")
+        self.assertIn("one universe gives no errors", text)
 
     def test_data_without_velocities_are_refused(self):
         succeed("cosmo-prep", *self.shard, "--output", self.root / "none")
