@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "core/error.hpp"
@@ -209,7 +208,7 @@ std::vector<std::string> ModelManifest::below_centre() const {
 double ModelManifest::loss_of_constant() const {
   if (const auto* classes = std::get_if<Classes>(&output.kind()))
     return classes->constant_loss(target->volumes.shares());
-  return output.loss_name() == "mae" ? std::sqrt(2 / std::numbers::pi) : 1;
+  return 1;  // training voxels have a deviation of 1
 }
 
 bool ModelManifest::diverged() const {
@@ -217,7 +216,7 @@ bool ModelManifest::diverged() const {
   constexpr std::int64_t kFewSteps = 20;
   const bool begun = !checkpoints.empty() && checkpoints.back().step < kFewSteps;
   const double limit = begun ? 1000 : 10;
-  if (target) {  // whose training voxels have a deviation of 1
+  if (target) {
     const bool chosen = std::ranges::any_of(checkpoints, &CheckpointRecord::best);
     return chosen && best().validation_loss.value_or(0) > limit * loss_of_constant();
   }

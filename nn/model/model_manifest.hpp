@@ -145,7 +145,7 @@ struct ModelManifest {
   /// Names of the parameters that are predicted no better than by the mean of the training labels, both on the validation
   /// universes; where the mean's error on these is not known, it counts as label_deviations().
   std::vector<std::string> below_centre() const;
-  /// The loss of a field that is predicted as its mean, or of classes as their shares; for mae that of a normal distribution.
+  /// The mean squared error of a field that is predicted as its mean, or the loss of classes that are predicted as their shares.
   double loss_of_constant() const;
   /// Whether the squared error of the validation samples is more than ten times that of predicting the mean: the
   /// training has failed. For the loss mse this is the validation loss. The mean's error is that of labels spread
