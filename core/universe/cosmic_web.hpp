@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/format/json.hpp"
 
 namespace cosmo::core {
 
@@ -24,6 +27,18 @@ struct WebDefinition {
 
   bool operator==(const WebDefinition&) const = default;
 };
+
+/// Adds web_radius_mpc_h and web_threshold to an object, if the definition is known.
+inline void write_web(Json& json, const std::optional<WebDefinition>& web) {
+  if (!web) return;
+  json["web_radius_mpc_h"] = web->radius;
+  json["web_threshold"] = web->threshold;
+}
+/// The definition in an object, if it has one.
+inline std::optional<WebDefinition> read_web(const Json& json) {
+  if (!json.contains("web_threshold")) return std::nullopt;
+  return WebDefinition{json.at("web_radius_mpc_h"), json.at("web_threshold")};
+}
 
 /// How many voxels are of each class.
 struct WebVolumes {

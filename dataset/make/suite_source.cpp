@@ -26,9 +26,7 @@ namespace {
 
 /// What defines the suite's classes, if it has any.
 std::optional<core::WebDefinition> web_of(const core::SimulationManifest& suite) {
-  const core::Json& config = suite.base.request.config;
-  if (!config.contains("web_threshold")) return std::nullopt;
-  return core::WebDefinition{config.at("web_radius_mpc_h"), config.at("web_threshold")};
+  return core::read_web(suite.base.request.config);
 }
 
 SourceFacts facts_of(const std::filesystem::path& directory, const core::SimulationManifest& suite) {
@@ -117,7 +115,8 @@ void check_target(const std::filesystem::path& file, const SimulationRecord& rec
   const histogram::FieldFileHeader header = check_field(file, content.target, 1, record, suite);
   ensure(content.target != histogram::kWeb ||
              (header.redshift == content.redshifts.front() && header.web == web_of(suite)),
-         Fault::format, "{} has other classes than its suite: run cosmo-sim again with --force.", file.string());
+         Fault::format, "{} has other classes than its suite: run cosmo-sim again with --force.",
+         file.string());
 }
 
 /// The same for velocities; throws Error{config} unless they are those of the particles that are counted.

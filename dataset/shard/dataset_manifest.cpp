@@ -165,8 +165,7 @@ void read_target(const Json& json, const std::string& source, DatasetManifest& m
   const std::string name = json.at("quantity");
   Quantity& target =
       manifest.spec.target.emplace(kind_of_target(name, source), shape, json.at("redshifts"), name);
-  if (json.contains("web_threshold"))
-    target.web = {json.at("web_radius_mpc_h").get<double>(), json.at("web_threshold").get<double>()};
+  target.web = core::read_web(json);
   const std::uint64_t trained = manifest.split(Split::train).samples;
   if (trained > 0) manifest.target = read_field_statistics(json.at("statistics"), trained * target.voxels());
   if (target.kind != VoxelKind::classes || trained == 0) return;
@@ -273,10 +272,7 @@ Json DatasetManifest::details() const {
       json["target"]["classes"] = core::kWebClasses;
       if (target.voxels > 0) json["target"]["statistics"]["voxels"] = target.web.voxels;
     }
-    if (spec.target->web) {
-      json["target"]["web_radius_mpc_h"] = spec.target->web->radius;
-      json["target"]["web_threshold"] = spec.target->web->threshold;
-    }
+    core::write_web(json["target"], spec.target->web);
   }
   if (spec.velocity) {
     json["velocity"] = {{"redshift", spec.velocity->redshifts.front()}};

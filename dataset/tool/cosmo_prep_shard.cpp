@@ -104,9 +104,7 @@ Tested read_tested(const std::filesystem::path& directory) {
   core::reading_json(path.string(), [&] {
     tested.parameters = json.at("parameters");
     tested.field = json.contains("target");
-    if (tested.field && json["target"].contains("web_threshold"))
-      tested.web = {json["target"].at("web_radius_mpc_h").get<double>(),
-                    json["target"].at("web_threshold").get<double>()};
+    if (tested.field) tested.web = core::read_web(json["target"]);
     if (stage == "\"train\"") tested.side = json.at("input").at("size").get<int>();
     if (stage == "\"shard\"") tested.side = json.at("shape").back().get<int>();
   });

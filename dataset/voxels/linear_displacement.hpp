@@ -1,5 +1,5 @@
 #pragma once
-// Displacements of linear theory on periodic cubes, which reconstructions move mass back by.
+// Densities of periodic cubes and their displacements in linear theory, which reconstructions move mass back by.
 
 #include <array>
 #include <cmath>
@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <numbers>
+#include <numeric>
+#include <span>
 
 #include "core/fourier/fourier_mesh.hpp"
 
@@ -23,6 +25,17 @@ void for_each_row(fourier::FourierMesh& mesh, Use&& use) {
   const auto n = static_cast<std::size_t>(mesh.side());
   mesh.for_each_row([&](int x, int y, float* row) {
     use((static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n, row, n);
+  });
+}
+
+/// The density contrast of counts, or of densities that are not negative, on a mesh of one rank; zeros if they are empty. T is
+/// std::uint16_t or float.
+template <class T>
+void set_contrast(std::span<const T> box, fourier::FourierMesh& mesh) {
+  const double mean = std::accumulate(box.begin(), box.end(), 0.0) / static_cast<double>(box.size());
+  for_each_row(mesh, [&](std::size_t first, float* row, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i)
+      row[i] = mean > 0 ? static_cast<float>(static_cast<double>(box[first + i]) / mean - 1) : 0.0f;
   });
 }
 

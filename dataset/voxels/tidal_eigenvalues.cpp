@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstdint>
-#include <cstdlib>
 #include <numbers>
-#include <numeric>
 
+#include "core/fourier/web_finder.hpp"
 #include "dataset/voxels/linear_displacement.hpp"
 
 namespace cosmo::dataset {
 
 namespace {
 
-constexpr std::array<std::array<std::size_t, 2>, 6> kComponents = {
-    {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}}};
+using fourier::kTensorComponents;
+
 constexpr std::size_t kTidalMeshes = 2;
 
 }  // namespace
@@ -39,46 +37,29 @@ TidalEigenvalues::TidalEigenvalues(double smoothing, int side)
       self_(std::make_unique<core::Communicator>(core::Communicator::self())),
       delta_(*self_, {side, static_cast<double>(side)}),
       component_(*self_, {side, static_cast<double>(side)}),
-      tensor_(kComponents.size() * cells_of(side)) {}
+      tensor_(kTensorComponents.size() * cells_of(side)) {}
 
 std::size_t TidalEigenvalues::memory_bytes(std::size_t voxels) {
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(voxels))));
-  return kComponents.size() * voxels * sizeof(float) + kTidalMeshes * fourier::FourierMesh::memory_bytes(side, 1);
-}
-
-/// A component of the tensor, in its place. Waves at the Nyquist wavenumber of an axis have no slope along it.
-void TidalEigenvalues::differentiate(std::size_t component) {
-  const int n = side();
-  const double unit = 2 * std::numbers::pi / n;
-  const auto [first, second] = kComponents[component];
-  component_.backward_from(delta_, [&](int kx, int ky, int kz, std::complex<float> mode) {
-    const std::array<int, 3> k = {kx, ky, kz};
-    const double square = kx * kx + ky * ky + kz * kz;
-    const bool seen = first == second || (2 * std::abs(k[first]) != n && 2 * std::abs(k[second]) != n);
-    if (square == 0 || !seen) return std::complex<float>();
-    const double smooth = std::exp(-square * std::pow(unit * smoothing_, 2) / 2);
-    return mode * static_cast<float>(smooth * k[first] * k[second] / square);
-  });
-  float* const values = tensor_.data() + component * cells_of(n);
-  for_each_row(component_, [&](std::size_t at, const float* row, std::size_t size) {
-    std::copy_n(row, size, values + at);
-  });
+  return kTensorComponents.size() * voxels * sizeof(float) +
+         kTidalMeshes * fourier::FourierMesh::memory_bytes(side, 1);
 }
 
 template <class T>
 std::span<const float> TidalEigenvalues::apply(std::span<const T> box) {
-  const double sum = std::accumulate(box.begin(), box.end(), 0.0);
-  const double factor = sum > 0 ? static_cast<double>(box.size()) / sum : 0;
-  for_each_row(delta_, [&](std::size_t at, float* row, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i)
-      row[i] = sum > 0 ? static_cast<float>(static_cast<double>(box[at + i]) * factor - 1) : 0.0f;
-  });
+  set_contrast(box, delta_);
   delta_.forward();
-  for (std::size_t component = 0; component < kComponents.size(); ++component) differentiate(component);
+  fourier::to_tidal_potential(delta_, smoothing_);
   const std::size_t cells = box.size();
   const std::span<float> tensor = tensor_.span();
+  for (std::size_t c = 0; c < kTensorComponents.size(); ++c) {
+    fourier::tide(delta_, kTensorComponents[c], component_);
+    for_each_row(component_, [&](std::size_t first, const float* row, std::size_t size) {
+      std::copy_n(row, size, tensor.data() + c * cells + first);
+    });
+  }
   for (std::size_t i = 0; i < cells; ++i) {
-    std::array<float, kComponents.size()> matrix;
+    std::array<float, kTensorComponents.size()> matrix;
     for (std::size_t c = 0; c < matrix.size(); ++c) matrix[c] = tensor[c * cells + i];
     const std::array<float, 3> found = eigenvalues(matrix);
     for (std::size_t c = 0; c < found.size(); ++c) tensor[c * cells + i] = found[c];

@@ -33,8 +33,6 @@ class TidalEigenvalues {
   std::span<const float> apply(std::span<const T> box);
 
  private:
-  void differentiate(std::size_t component);
-
   double smoothing_;
   std::unique_ptr<core::Communicator> self_;  ///< at a place that stays when this is moved
   fourier::FourierMesh delta_, component_;

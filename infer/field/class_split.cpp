@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "core/fourier/web_finder.hpp"
 #include "core/parallel/gather_values.hpp"
 #include "dataset/make/shard_publisher.hpp"
+#include "dataset/voxels/linear_displacement.hpp"
 #include "infer/field/field_output.hpp"
 #include "infer/field/field_predictor.hpp"
 #include "nn/output/classes.hpp"
@@ -80,16 +80,8 @@ class ClassWork {
  private:
   /// The classes of the first channel's counts, as if they were the density.
   std::vector<std::uint8_t> find(double smoothing) const {
-    const auto n = static_cast<std::size_t>(reader_.spec().side());
-    const std::span counts = std::span(counts_).first(target_.size());
-    const double mean =
-        std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
     fourier::FourierMesh delta(comm_, {reader_.spec().side(), reader_.spec().box_size.value});
-    delta.for_each_row([&](int x, int y, float* row) {
-      const std::size_t first = (static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n;
-      for (std::size_t z = 0; z < n; ++z)
-        row[z] = mean > 0 ? static_cast<float>(counts[first + z] / mean - 1) : 0;
-    });
+    dataset::set_contrast(std::span<const std::uint16_t>(counts_).first(target_.size()), delta);
     return fourier::web_classes(delta, {smoothing, threshold_});
   }
 

@@ -66,8 +66,7 @@ Json to_object(const FieldTarget& target) {
   if (!target.has_classes()) return json;
   json["classes"] = core::kWebClasses;
   json["voxels"] = target.volumes.voxels;
-  if (target.web)
-    json["web_radius_mpc_h"] = target.web->radius, json["web_threshold"] = target.web->threshold;
+  core::write_web(json, target.web);
   return json;
 }
 
@@ -75,8 +74,7 @@ FieldTarget to_target(const Json& json) {
   FieldTarget target{json.at("quantity"), json.at("redshifts"), json.at("offset"), json.at("scale")};
   if (!json.contains("classes")) return target;
   target.volumes.voxels = json.at("voxels").get<std::array<std::uint64_t, core::kWebClasses.size()>>();
-  if (json.contains("web_threshold"))
-    target.web = {json.at("web_radius_mpc_h").get<double>(), json.at("web_threshold").get<double>()};
+  target.web = core::read_web(json);
   return target;
 }
 

@@ -1,10 +1,13 @@
 #include "nn/output/classes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "core/error.hpp"
+#include "nn/output/field.hpp"
 
 namespace cosmo::nn {
 
@@ -47,15 +50,9 @@ double Classes::loss(const LossArrays& arrays, const LossRows& rows) const {
 }
 
 void Classes::ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const {
-  const Shape made = census.layers.back().output;
-  core::ensure(network.baseline.empty(), core::Fault::config,
-               "Network {} has a baseline, which predicts labels and no classes: give --baseline none.",
-               network.name);
-  core::ensure(
-      made == logits, core::Fault::config,
-      "Network {} makes {} channels of {}³ voxels from a sample, and the {} classes of the target have {}³: choose a network "
-      "whose output is as large as its input, as webnet, and samples whose sides its pools divide.",
-      network.name, made.channels, made.size, logits.channels, logits.size);
+  ensure_ends_in(logits, network, census, "classes",
+                 fmt::format("the {} classes of the target have {}³", logits.channels, logits.size),
+                 "webnet");
 }
 
 double Classes::constant_loss(std::span<const double> shares) const {

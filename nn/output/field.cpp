@@ -1,5 +1,7 @@
 #include "nn/output/field.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -51,16 +53,22 @@ double Field::loss(const LossArrays& arrays, const LossRows& rows) const {
   return std::accumulate(sums.begin(), sums.end(), 0.0) / width;
 }
 
-void Field::ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const {
+void ensure_ends_in(const Shape& voxels, const NetworkSpec& network, const NetworkCensus& census,
+                    std::string_view kind, std::string_view wanted, std::string_view example) {
   const Shape made = census.layers.back().output;
   core::ensure(network.baseline.empty(), core::Fault::config,
-               "Network {} has a baseline, which predicts labels and no field: give --baseline none.",
-               network.name);
+               "Network {} has a baseline, which predicts labels and no {}: give --baseline none.",
+               network.name, kind);
   core::ensure(
       made == voxels, core::Fault::config,
-      "Network {} makes {} channels of {}³ voxels from a sample, and the target has {} of {}³: choose a network "
-      "whose output is as large as its input, as reconet, and samples whose sides its pools divide.",
-      network.name, made.channels, made.size, voxels.channels, voxels.size);
+      "Network {} makes {} channels of {}³ voxels from a sample, and {}: choose a network whose output is as large as its "
+      "input, as {}, and samples whose sides its pools divide.",
+      network.name, made.channels, made.size, wanted, example);
+}
+
+void Field::ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const {
+  ensure_ends_in(voxels, network, census, "field",
+                 fmt::format("the target has {} of {}³", voxels.channels, voxels.size), "reconet");
 }
 
 }  // namespace cosmo::nn

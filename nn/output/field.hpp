@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "nn/census.hpp"
@@ -9,6 +10,11 @@
 #include "nn/output/loss_rows.hpp"
 
 namespace cosmo::nn {
+
+/// Throws Error{config} unless the network ends in these voxels. `wanted`: what the target has, and `example`: a network that does,
+/// both for the message; `kind`: what a baseline does not predict.
+void ensure_ends_in(const Shape& voxels, const NetworkSpec& network, const NetworkCensus& census,
+                    std::string_view kind, std::string_view wanted, std::string_view example);
 
 /// Outputs that are a field on the voxels of the input, in units of the training samples' standard deviation about their
 /// mean.

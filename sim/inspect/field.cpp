@@ -42,8 +42,7 @@ Finding read_web(const core::Communicator& comm, const histogram::FieldFile& fil
   Finding finding =
       finding_of(header.quantity, header, header.cells_per_side, fourier::MassAssignment::exact);
   finding.field = "the class's number";
-  finding.summary["web_radius_mpc_h"] = header.web->radius;
-  finding.summary["web_threshold"] = header.web->threshold;
+  core::write_web(finding.summary, header.web);
   for (std::size_t c = 0; c < own.voxels.size(); ++c) all.voxels[c] = comm.sum(own.voxels[c]);
   for (std::size_t c = 0; c < own.voxels.size(); ++c)
     finding.summary["volume_shares"][std::string(core::kWebClasses[c])] = all.share(c);

@@ -87,7 +87,7 @@ void Outputs::identify(core::Json& config) const {
   // Requests without them have the ids of earlier versions.
   if (!line_of_sight.empty()) config[core::kLineOfSightKey] = line_of_sight;
   if (tracers < 1) config["tracers"] = tracers;
-  if (web) config["web_radius_mpc_h"] = web->radius, config["web_threshold"] = web->threshold;
+  core::write_web(config, web);
 }
 
 void Outputs::state(core::Facts& facts, const Box& box) const {
