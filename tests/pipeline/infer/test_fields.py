@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 
 import cosmo_data
+from field_model import FieldModelTest
 from onnx_torch import evaluate
 from toolkit import STOPPED, DirectoryTest, error_line, printed, run, succeed
 
@@ -59,7 +60,7 @@ def spectra(fields, truths, box, width=0.02):
     return (np.arange(len(there))[there] + 0.5) * width, pt / np.sqrt(pp * tt), np.sqrt(pp / tt)
 
 
-class FieldNetworks(DirectoryTest):
+class FieldNetworks(FieldModelTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -189,15 +190,7 @@ class FieldNetworks(DirectoryTest):
             np.testing.assert_allclose(found[0, 0], expected, atol=1e-4 * np.ptp(expected))
 
     def test_the_same_bytes_on_other_ranks_and_after_a_stop(self):
-        succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.root / "two", ranks=2)
-        for name in ("metrics.json", "report.html"):
-            self.assertEqual((self.out / name).read_bytes(), (self.root / "two" / name).read_bytes())
-        words = ["cosmo-train", *self.words, "--deterministic", "any", "--epochs", 2]
-        succeed(*words, "--output", self.root / "one")
-        stopped = run(*words, "--time-limit", "1e-5", "--output", self.root / "stopped", ranks=2)
-        self.assertEqual(stopped.returncode, STOPPED, stopped.stderr)
-        succeed(*words, "--output", self.root / "stopped")
-        self.assertEqual(*[(self.root / name / "history.csv").read_text() for name in ("one", "stopped")])
+        self.assert_same_elsewhere("metrics.json", "report.html")
 
     def test_the_page_and_the_summary(self):
         page = (self.out / "report.html").read_text()

@@ -14,7 +14,30 @@ BOX, VOXELS = 64, 16
 SUITE = ["generate", "--sigma8", "0.78:0.95", "--simulations", 5, "--box", BOX, "--particles", VOXELS, "--steps", 3, "--grid", VOXELS]
 
 
-class Targets(DirectoryTest):
+class Pairs(DirectoryTest):
+    """Classes have `data` with a target."""
+
+    def exported_and_back(self):
+        """Arrays of the data, which become the same data again."""
+        exported, back = self.root / "exported", self.root / "back"
+        succeed("cosmo-prep", "export", "--input", self.data, "--format", "npy", "--output", exported)
+        succeed("cosmo-prep", "import", "--input", exported, "--format", "npy", "--output", back)
+        for path in self.data.glob("*/*.h5"):
+            self.assertEqual(path.read_bytes(), (back / path.relative_to(self.data)).read_bytes())
+        return exported
+
+    def as_others(self, target, exported):
+        """(lines of a table of the same arrays, the table, the words that import it): as those of another program, imported here."""
+        rows = [f"test/shard-00000_{i:05}.npy,test/shard-00000_{i:05}_{target}.npy,{i},{0.8 + i / 100}" for i in range(6)]
+        table = self.root / "pairs.csv"
+        words = ["import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX // 2, "--validation", 1, "--test", 2]
+        table.write_text("\n".join([f"file,target_{target},simulation,sigma8", *rows]) + "\n")
+        succeed("cosmo-prep", *words, "--output", self.root / "foreign")
+        succeed("cosmo-prep", "verify", self.root / "foreign")
+        return rows, table, words
+
+
+class Targets(Pairs):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -138,20 +161,11 @@ class Targets(DirectoryTest):
             cosmo_data.Split(self.root / "untargeted", "test").target(0)
 
     def test_pairs_of_arrays(self):
-        exported, back = self.root / "exported", self.root / "back"
-        succeed("cosmo-prep", "export", "--input", self.data, "--format", "npy", "--output", exported)
+        exported = self.exported_and_back()
         split = cosmo_data.Split(self.data, "test")
         np.testing.assert_array_equal(np.load(exported / "test/shard-00000_00003_initial.npy"), split.target(3))
-        succeed("cosmo-prep", "import", "--input", exported, "--format", "npy", "--output", back)
-        for path in self.data.glob("*/*.h5"):
-            self.assertEqual(path.read_bytes(), (back / path.relative_to(self.data)).read_bytes())
         # The same arrays as those of another program: a table of its own, a target that is wrong.
-        rows = [f"test/shard-00000_{i:05}.npy,test/shard-00000_{i:05}_initial.npy,{i},{0.8 + i / 100}" for i in range(6)]
-        table = self.root / "pairs.csv"
-        words = ["import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX // 2, "--validation", 1, "--test", 2]
-        table.write_text("\n".join(["file,target_initial,simulation,sigma8", *rows]) + "\n")
-        succeed("cosmo-prep", *words, "--output", self.root / "foreign")
-        succeed("cosmo-prep", "verify", self.root / "foreign")
+        rows, table, words = self.as_others("initial", exported)
         foreign = cosmo_data.Split(self.root / "foreign", "test")
         for i in range(2):
             number = foreign.identity(i).simulation
@@ -223,7 +237,7 @@ class Targets(DirectoryTest):
         self.assertIn("is not the initial field of simulation 1", error_line(done, "cosmo-prep"))
 
 
-class Classes(DirectoryTest):
+class Classes(Pairs):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -265,20 +279,11 @@ class Classes(DirectoryTest):
         succeed("cosmo-prep", "verify", later)
 
     def test_pairs_of_arrays(self):
-        exported, back = self.root / "exported", self.root / "back"
-        succeed("cosmo-prep", "export", "--input", self.data, "--format", "npy", "--output", exported)
+        exported = self.exported_and_back()
         web = np.load(exported / "test/shard-00000_00003_web.npy")
         self.assertEqual(web.dtype, "u1")
         np.testing.assert_array_equal(web, cosmo_data.Split(self.data, "test").target(3))
-        succeed("cosmo-prep", "import", "--input", exported, "--format", "npy", "--output", back)
-        for path in self.data.glob("*/*.h5"):
-            self.assertEqual(path.read_bytes(), (back / path.relative_to(self.data)).read_bytes())
-        rows = [f"test/shard-00000_{i:05}.npy,test/shard-00000_{i:05}_web.npy,{i},{0.8 + i / 100}" for i in range(6)]
-        table = self.root / "pairs.csv"
-        words = ["import", "--input", exported, "--samples", table, "--format", "npy", "--box", BOX // 2, "--validation", 1, "--test", 2]
-        table.write_text("\n".join(["file,target_web,simulation,sigma8", *rows]) + "\n")
-        succeed("cosmo-prep", *words, "--output", self.root / "foreign")
-        succeed("cosmo-prep", "verify", self.root / "foreign")
+        rows, table, words = self.as_others("web", exported)
         np.save(exported / "wide.npy", web.astype("f8"))  # any type can hold classes
         np.save(exported / "four.npy", np.where(np.arange(web.size).reshape(web.shape) == 9, 4, web))
         np.save(exported / "half.npy", web / 2)
