@@ -60,8 +60,8 @@ struct Normalisation {
 class Network {
  public:
   /// With a share, the ranks of its group compute each sample together: all calls are collective over the group, each
-  /// rank reads its planes of the input (CutPlan::input), all have all outputs, and the gradients are to be summed over
-  /// the ranks. Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
+  /// rank reads its planes of the input (CutPlan::input) and has all outputs, or its planes of a field (CutPlan::output),
+  /// and the gradients are to be summed over the ranks. Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
   /// has no implementation, std::bad_alloc.
   Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
           const Arithmetic& arithmetic = {}, const Share* share = nullptr);
@@ -116,7 +116,10 @@ class Network {
 
   const NetworkCensus& census() const;
   int batch() const;
+  /// Numbers that this rank has of a sample's outputs.
   int outputs() const;
+  /// Whether these are planes of a field that ranks share.
+  bool cuts_output() const;
   /// All operations, layer by layer.
   std::vector<OperationRecord> operations() const;
   /// Starts adding up the time of each operation, from zero, or stops it.

@@ -27,14 +27,34 @@ std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::
   return rest.first(std::min(size, rest.size()));
 }
 
-/// Voxels of a network's input that are made of a sample, or of the planes of a share.
+/// Voxels of a network's input that are made of a whole sample.
+std::size_t whole_input(const SampleSpec& spec, const VoxelTransform& transform) {
+  return spec.input.voxels() + transform.channels_beside() * Box(spec.side()).voxels();
+}
+
+/// The same, or those of the planes of a share.
 std::size_t input_values(const SampleSpec& spec, const VoxelTransform& transform,
                          const LoaderConfig& config) {
-  return voxels_in(spec, config.share) + transform.channels_beside() * Box(spec.side()).voxels();
+  const std::size_t whole = whole_input(spec, transform), side = static_cast<std::size_t>(spec.side());
+  return config.share ? whole / side * static_cast<std::size_t>(config.share->own().size()) : whole;
 }
 
 std::size_t target_values(const SampleSpec& spec, const LoaderConfig& config) {
-  return config.target ? spec.target->voxels() : spec.parameters.size();
+  if (!config.target) return spec.parameters.size();
+  const std::size_t whole = spec.target->voxels(), side = static_cast<std::size_t>(spec.side());
+  return config.share ? whole / side * static_cast<std::size_t>(config.share->target.size()) : whole;
+}
+
+/// Whether inputs and targets are made of whole samples and then cut: where they are made of all voxels, and fields.
+bool cuts_what_is_made(const VoxelTransform& transform, const LoaderConfig& config) {
+  return config.share && (config.target || transform.smoothing > 0 || transform.channels_beside() > 0);
+}
+
+/// Values of the larger of both; 0 if nothing is cut like this.
+std::size_t uncut_values(const SampleSpec& spec, const VoxelTransform& transform,
+                         const LoaderConfig& config) {
+  if (!cuts_what_is_made(transform, config)) return 0;
+  return std::max(whole_input(spec, transform), config.target ? spec.target->voxels() : 0);
 }
 
 /// The largest of a sample's tensors, as they are in memory. [bytes]
@@ -105,13 +125,15 @@ void DataLoader::allocate() {
   }
   for (std::size_t r = 0; r < readers_.size(); ++r) {
     Reader& reader = readers_[r];
-    if (config_.share) {
+    const bool makes_slabs = config_.share && !cuts_what_is_made(transform_, config_);
+    if (makes_slabs) {
       reader.slabs.emplace(spec, *config_.share, turns(), config_.roll,
                            groups_.empty() ? nullptr : &groups_[r]);
     } else {
       reader.voxels = core::Buffer<std::byte>(tensor_bytes(spec, transform_, config_));
       if (config_.roll) reader.rolled = core::Buffer<std::byte>(tensor_bytes(spec, transform_, config_));
       reader.classes = core::Buffer<std::byte>(class_bytes(spec, config_));
+      reader.uncut = core::Buffer<float>(uncut_values(spec, transform_, config_));
     }
     reader.inputs.emplace(transform_, Box(spec.side()).voxels());
   }
@@ -149,9 +171,10 @@ std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const VoxelTransfor
       static_cast<std::size_t>(config.micro_batch) * sizeof(float) *
       (input_values(spec, transform, config) + (config.target ? target_values(spec, config) : 0));
   const std::size_t sample =
-      config.share
+      config.share && !cuts_what_is_made(transform, config)
           ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
-          : (config.roll ? 2 : 1) * tensor_bytes(spec, transform, config) + class_bytes(spec, config);
+          : (config.roll ? 2 : 1) * tensor_bytes(spec, transform, config) + class_bytes(spec, config) +
+                uncut_values(spec, transform, config) * sizeof(float);
   const std::size_t reader = sample + InputMaker::memory_bytes(transform, spec.input.voxels());
   return slots_of(config) * batch + makers_of(config) * reader;
 }
@@ -324,8 +347,22 @@ std::uint64_t DataLoader::load_target(std::uint32_t sample, Reader& reader, std:
   const Symmetry symmetry = turns() ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
   const FieldMap map{Curve::none, static_cast<float>(config_.target->offset),
                      static_cast<float>(config_.target->scale)};
-  transform_voxels(symmetry, source_.spec().side(), map, read<float>(sample, reader, Tensor::target), target);
-  return target.size_bytes();
+  const core::Slab* planes = config_.share ? &config_.share->target : nullptr;
+  return make_and_cut(reader, source_.spec().target->voxels(), planes, target, [&](std::span<float> whole) {
+    transform_voxels(symmetry, source_.spec().side(), map, read<float>(sample, reader, Tensor::target),
+                     whole);
+    return std::uint64_t{whole.size_bytes()};
+  });
+}
+
+template <class Make>
+std::uint64_t DataLoader::make_and_cut(Reader& reader, std::size_t size, const core::Slab* planes,
+                                       std::span<float> part, const Make& make) {
+  if (planes == nullptr) return make(part);
+  const std::span<float> whole = reader.uncut.span().first(size);
+  const std::uint64_t bytes = make(whole);
+  copy_planes_of(whole, source_.spec().side(), *planes, config_.share->periodic, part);
+  return bytes;
 }
 
 std::uint64_t DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
@@ -334,8 +371,12 @@ std::uint64_t DataLoader::load(std::uint32_t sample, Reader& reader, std::span<f
   if (reader.slabs)
     return counts ? load_slab<std::uint16_t>(sample, symmetry, reader, voxels)
                   : load_slab<float>(sample, symmetry, reader, voxels);
-  return counts ? load_whole<std::uint16_t>(sample, symmetry, reader, voxels)
-                : load_whole<float>(sample, symmetry, reader, voxels);
+  const core::Slab* planes = config_.share ? &config_.share->own() : nullptr;
+  return make_and_cut(reader, whole_input(source_.spec(), transform_), planes, voxels,
+                      [&](std::span<float> whole) {
+                        return counts ? load_whole<std::uint16_t>(sample, symmetry, reader, whole)
+                                      : load_whole<float>(sample, symmetry, reader, whole);
+                      });
 }
 
 }  // namespace cosmo::dataset

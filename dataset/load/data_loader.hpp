@@ -33,8 +33,7 @@ struct LoaderConfig {
       {};                 ///< instead, these samples in this order, unless it is empty; not while shuffling
   bool releases = false;  ///< whether memory is given back at the end of an epoch
   int spare = 1;          ///< batches beside one per reader and the one that next() returned
-  std::optional<VoxelMap> target =
-      {};  ///< deliver the samples' target, mapped by this, instead of labels; not with a share
+  std::optional<VoxelMap> target = {};  ///< deliver the samples' target, mapped by this, instead of labels
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
@@ -106,7 +105,8 @@ class DataLoader {
     core::Buffer<std::byte> voxels;   ///< a sample's tensor
     core::Buffer<std::byte> rolled;   ///< the same after a roll
     core::Buffer<std::byte> classes;  ///< a target's, as stored: voxels have them as numbers
-    std::optional<SlabSource> slabs;  ///< instead of both, for parts of samples
+    std::optional<SlabSource> slabs;  ///< instead of these, for parts of samples
+    core::Buffer<float> uncut;        ///< inputs and targets that are made whole, and then cut
     core::hdf5::ChunkReader chunks;
   };
 
@@ -123,6 +123,10 @@ class DataLoader {
   /// Makes the batch, each of its samples in one of `readers`.
   void make(std::size_t item, std::span<Reader> readers);
   bool turns() const { return config_.shuffle && config_.augment; }
+  /// Calls make(whole) for the `size` values of a whole sample's cube, and fills `part` with these, or the planes of a share.
+  template <class Make>
+  std::uint64_t make_and_cut(Reader& reader, std::size_t size, const core::Slab* planes,
+                             std::span<float> part, const Make& make);
   /// Each fills `voxels` and returns the number of bytes read.
   std::uint64_t load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
   template <class T>

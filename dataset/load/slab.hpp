@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/grid.hpp"
@@ -19,6 +20,7 @@ struct SlabShare {
   /// Whether the rank reads whole samples, not planes of them: those that are compressed, or whose transform depends
   /// on all voxels.
   bool whole = false;
+  core::Slab target = {0, 0};  ///< planes of each sample's target, if there are targets
 
   const core::Slab& own() const { return slabs[static_cast<std::size_t>(rank)]; }
 };
@@ -26,6 +28,11 @@ struct SlabShare {
 /// The part of a rank, of slabs of the samples of a dataset for a network that reads them by this transform.
 SlabShare share_of(const std::vector<core::Slab>& slabs, bool periodic, int rank, const DatasetManifest& data,
                    const VoxelTransform& transform);
+
+/// Copies a rank's planes of a whole cube of `side` cells per side, channel by channel; planes outside of it are those of the
+/// opposite face or, unless it is periodic, zeros.
+void copy_planes_of(std::span<const float> cube, int side, const core::Slab& planes, bool periodic,
+                    std::span<float> part);
 
 /// Number of voxels of a part of a sample, or of the whole one.
 inline std::size_t voxels_in(const SampleSpec& spec, const std::optional<SlabShare>& share) {

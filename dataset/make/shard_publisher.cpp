@@ -12,8 +12,13 @@
 namespace cosmo::dataset {
 
 void publish_shards(const core::Communicator& comm, core::Progress& progress, core::OutputDirectory& output,
-                    std::span<const std::string> paths,
-                    const std::function<void(std::size_t, const std::filesystem::path&)>& write) {
+                    std::span<const std::string> paths, const WriteFile& write) {
+  publish_shards(comm, core::Communicator::self(), progress, output, paths, write);
+}
+
+void publish_shards(const core::Communicator& comm, const core::Communicator& group, core::Progress& progress,
+                    core::OutputDirectory& output, std::span<const std::string> paths,
+                    const WriteFile& write) {
   std::future<core::FileRecord> sealing;
   std::vector<core::FileRecord> finished;
   const auto finish_sealing = [&] {
@@ -26,9 +31,10 @@ void publish_shards(const core::Communicator& comm, core::Progress& progress, co
   std::optional<core::Error> ended;  // by a failure or a request to stop; the last file written is kept
   try {
     core::in_rounds(
-        comm, paths.size(),
+        comm, group, paths.size(),
         [&](std::size_t i) {
           write(i, output.part(paths[i]));
+          if (!group.is_root()) return;
           finish_sealing();
           sealing = std::async(std::launch::async, [&, i] { return output.seal(paths[i]); });
         },

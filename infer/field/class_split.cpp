@@ -32,9 +32,9 @@ struct FoundConfusion {
 /// What one rank predicts and measures with.
 class ClassWork {
  public:
-  ClassWork(const FieldJob& job, dataset::SplitReader& reader)
+  ClassWork(const FieldJob& job, dataset::SplitReader& reader, const core::Communicator& group)
       : reader_(reader),
-        predictor_(job.models, job.directories, reader.spec().side()),
+        predictor_(job.models, job.directories, reader.spec().side(), group),
         threshold_(job.models.front().target->web.value_or(core::WebDefinition{}).threshold),
         counts_(reader.spec().input.voxels()),
         target_(reader.spec().target->voxels()),
@@ -42,14 +42,18 @@ class ClassWork {
         predicted_(target_.size()),
         velocity_(job.models.front().normalisation.velocity > 0 ? reader.spec().velocity->voxels() : 0) {}
 
-  /// The predicted classes of a sample; valid until the next call.
-  std::span<const std::uint8_t> predict(std::uint32_t sample) {
+  void read(std::uint32_t sample) {
     reader_.read(sample, counts_);
     reader_.read(sample, target_, dataset::Tensor::target);
     std::ranges::transform(target_, truth_.begin(), [](float c) { return static_cast<std::uint8_t>(c); });
     if (!velocity_.empty()) reader_.read(sample, velocity_, dataset::Tensor::velocity);
-    const std::span<const float> logits =
-        predictor_.predict(std::span<const std::uint16_t>(counts_), velocity_);
+  }
+  /// The logits of the sample that was read; valid until the next call. Collective over the group.
+  std::span<const float> predict() {
+    return predictor_.predict(std::span<const std::uint16_t>(counts_), velocity_);
+  }
+  /// The classes of the sample that was predicted.
+  std::span<const std::uint8_t> classify(std::uint32_t sample, std::span<const float> logits) {
     core::ensure(core::all_finite(logits), core::Fault::numeric,
                  "The predicted classes of {} are not finite: the training has failed, train again.",
                  reader_.describe(sample));
@@ -106,27 +110,33 @@ std::vector<ClassMethod> methods_of(const std::vector<FoundConfusion>& found, st
 
 }  // namespace
 
-std::size_t class_memory(const FieldJob& job, int side) {
+std::size_t class_memory(const FieldJob& job, int side, const core::Communicator& group) {
   const std::size_t voxels = dataset::Box(side).voxels();
-  return FieldPredictor::memory_bytes(job.models, side) + fourier::web_memory(side, 1) +
+  return FieldPredictor::memory_bytes(job.models, side, group) + fourier::web_memory(side, 1) +
          3 * voxels * sizeof(float);
 }
 
-MeasuredClasses predict_classes(const core::Communicator& comm, const core::Log& log,
+MeasuredClasses predict_classes(const dataset::SampleGroups& ranks, const core::Log& log,
                                 core::OutputDirectory& output, const FieldJob& job,
                                 dataset::SplitReader& reader) {
   const nn::ModelManifest& model = job.models.front();
   std::optional<ClassWork> work;
-  comm.agree([&] { work.emplace(job, reader); });
+  ranks.all.agree([&] { work.emplace(job, reader, ranks.group); });
   std::vector<FoundConfusion> found;
   FieldSlices slices;
-  publish_fields(comm, log, output, reader, [&](std::uint32_t sample, const std::filesystem::path& part) {
-    write_predicted_field(part, predicted_field_of(model, reader, sample), work->predict(sample));
-    if (sample == 0) slices = work->slices(sample);
-    work->measure(sample, found);
+  publish_fields(ranks, log, output, reader, [&](std::uint32_t sample, const std::filesystem::path& part) {
+    ranks.group.agree([&] { work->read(sample); });
+    const std::span<const float> logits = work->predict();
+    ranks.group.agree([&] {
+      const std::span<const std::uint8_t> classes = work->classify(sample, logits);
+      if (!ranks.group.is_root()) return;
+      write_predicted_field(part, predicted_field_of(model, reader, sample), classes);
+      if (sample == 0) slices = work->slices(sample);
+      work->measure(sample, found);
+    });
   });
-  found = core::gather_values(comm, found);
-  return {class_metrics(model.target->quantity, methods_of(found, reader.size())), shared(comm, slices)};
+  found = core::gather_values(ranks.all, found);
+  return {class_metrics(model.target->quantity, methods_of(found, reader.size())), shared(ranks.all, slices)};
 }
 
 }  // namespace cosmo::infer

@@ -19,10 +19,10 @@ struct MeasuredClasses {
 };
 
 /// Bytes that predicting classes in boxes of `side` voxels per side, and finding them in the counts, takes.
-std::size_t class_memory(const FieldJob& job, int side);
+std::size_t class_memory(const FieldJob& job, int side, const core::Communicator& group);
 
 /// predict_fields() of a model of classes: uint8 files, measured against the truth beside the finder on the same counts.
-MeasuredClasses predict_classes(const core::Communicator& comm, const core::Log& log,
+MeasuredClasses predict_classes(const dataset::SampleGroups& ranks, const core::Log& log,
                                 core::OutputDirectory& output, const FieldJob& job,
                                 dataset::SplitReader& reader);
 

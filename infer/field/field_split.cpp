@@ -40,9 +40,9 @@ struct FoundSums {
 /// What one rank predicts and measures with.
 class FieldWork {
  public:
-  FieldWork(const FieldJob& job, dataset::SplitReader& reader)
+  FieldWork(const FieldJob& job, dataset::SplitReader& reader, const core::Communicator& group)
       : reader_(reader),
-        predictor_(job.models, job.directories, reader.spec().side()),
+        predictor_(job.models, job.directories, reader.spec().side(), group),
         spectra_(reader.spec().side(), reader.spec().box_size.value),
         standard_(kStandard.front(), reader.spec().side()),
         iterative_(kIterative.front(), reader.spec().side()),
@@ -51,20 +51,22 @@ class FieldWork {
         truth_(reader.spec().target->voxels()),
         velocity_(job.models.front().normalisation.velocity > 0 ? reader.spec().velocity->voxels() : 0) {}
 
-  /// The predicted field of a sample; valid until the next call.
-  std::span<const float> predict(std::uint32_t sample) {
+  void read(std::uint32_t sample) {
     reader_.read(sample, counts_);
     reader_.read(sample, truth_, dataset::Tensor::target);
     core::ensure(core::all_finite(std::span<const float>(truth_)), core::Fault::format,
                  "The target of {} is not finite: find what is damaged with cosmo-prep verify.",
                  reader_.describe(sample));
     if (!velocity_.empty()) reader_.read(sample, velocity_, dataset::Tensor::velocity);
-    const std::span<const float> field =
-        predictor_.predict(std::span<const std::uint16_t>(counts_), velocity_);
+  }
+  /// The predicted field of the sample that was read; valid until the next call. Collective over the group.
+  std::span<const float> predict() {
+    return predictor_.predict(std::span<const std::uint16_t>(counts_), velocity_);
+  }
+  void check(std::uint32_t sample, std::span<const float> field) const {
     core::ensure(core::all_finite(field), core::Fault::numeric,
                  "The predicted field of {} is not finite: the training has failed, train again.",
                  reader_.describe(sample));
-    return field;
   }
 
   /// The sums of all methods for the sample that was predicted.
@@ -120,9 +122,9 @@ std::vector<FieldMethod> methods_of(const std::vector<FoundSums>& found, std::si
 
 }  // namespace
 
-std::size_t field_memory(const FieldJob& job, int side) {
+std::size_t field_memory(const FieldJob& job, int side, const core::Communicator& group) {
   const std::size_t voxels = dataset::Box(side).voxels();
-  return FieldPredictor::memory_bytes(job.models, side) + FieldSpectra::memory_bytes(side) +
+  return FieldPredictor::memory_bytes(job.models, side, group) + FieldSpectra::memory_bytes(side) +
          dataset::Reconstruction::memory_bytes(voxels) +
          dataset::IterativeReconstruction::memory_bytes(voxels) +
          (job.models.front().normalisation.velocity > 0 ? 7 : 4) * voxels * sizeof(float);
@@ -139,7 +141,7 @@ PredictedField predicted_field_of(const nn::ModelManifest& model, const dataset:
           model.best().sha256,    reader.sample(sample).seed,      model.target->web};
 }
 
-void publish_fields(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+void publish_fields(const dataset::SampleGroups& ranks, const core::Log& log, core::OutputDirectory& output,
                     const dataset::SplitReader& reader,
                     const std::function<void(std::uint32_t, const std::filesystem::path&)>& write) {
   std::vector<std::string> paths;
@@ -147,7 +149,7 @@ void publish_fields(const core::Communicator& comm, const core::Log& log, core::
     paths.push_back(field_path(reader.sample(sample).simulation));
   core::Progress progress(log, "universes", static_cast<std::int64_t>(paths.size()));
   dataset::publish_shards(
-      comm, progress, output, paths,
+      ranks.all, ranks.group, progress, output, paths,
       [&](std::size_t u, const std::filesystem::path& part) { write(static_cast<std::uint32_t>(u), part); });
 }
 
@@ -159,24 +161,29 @@ FieldSlices shared(const core::Communicator& comm, const FieldSlices& slices) {
   return {json[0], {side, json[2]}, {side, json[3]}, {side, json[4]}};
 }
 
-MeasuredFields predict_fields(const core::Communicator& comm, const core::Log& log,
+MeasuredFields predict_fields(const dataset::SampleGroups& ranks, const core::Log& log,
                               core::OutputDirectory& output, const FieldJob& job,
                               dataset::SplitReader& reader) {
   const nn::ModelManifest& model = job.models.front();
   std::optional<FieldWork> work;
-  comm.agree([&] { work.emplace(job, reader); });
+  ranks.all.agree([&] { work.emplace(job, reader, ranks.group); });
   std::vector<FoundSums> found;
   FieldSlices slices;
-  publish_fields(comm, log, output, reader, [&](std::uint32_t sample, const std::filesystem::path& part) {
-    const std::span<const float> field = work->predict(sample);
-    write_predicted_field(part, predicted_field_of(model, reader, sample), field);
-    if (sample == 0) slices = work->slices(sample, field);
-    work->measure(sample, field, found);
+  publish_fields(ranks, log, output, reader, [&](std::uint32_t sample, const std::filesystem::path& part) {
+    ranks.group.agree([&] { work->read(sample); });
+    const std::span<const float> field = work->predict();
+    ranks.group.agree([&] {
+      work->check(sample, field);
+      if (!ranks.group.is_root()) return;
+      write_predicted_field(part, predicted_field_of(model, reader, sample), field);
+      if (sample == 0) slices = work->slices(sample, field);
+      work->measure(sample, field, found);
+    });
   });
-  found = core::gather_values(comm, found);
+  found = core::gather_values(ranks.all, found);
   return {field_metrics(model.target->quantity, work->bins(),
                         methods_of(found, reader.size(), work->bins().size())),
-          shared(comm, slices)};
+          shared(ranks.all, slices)};
 }
 
 }  // namespace cosmo::infer

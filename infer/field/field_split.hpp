@@ -9,6 +9,7 @@
 #include "core/log.hpp"
 #include "core/output/output_directory.hpp"
 #include "core/parallel/communicator.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "dataset/load/split_reader.hpp"
 #include "infer/field/field_metrics.hpp"
 #include "infer/field/field_output.hpp"
@@ -29,24 +30,25 @@ struct MeasuredFields {
   FieldSlices slices;  ///< slices of the first universe
 };
 
-/// Bytes that predicting boxes of `side` voxels per side takes.
-std::size_t field_memory(const FieldJob& job, int side);
+/// Bytes that predicting boxes of `side` voxels per side takes on a rank of a group.
+std::size_t field_memory(const FieldJob& job, int side, const core::Communicator& group);
 
 /// "fields/simulation-00012.h5"
 std::string field_path(std::uint32_t simulation);
 /// What the file of a sample's predicted field states.
 PredictedField predicted_field_of(const nn::ModelManifest& model, const dataset::SplitReader& reader,
                                   std::uint32_t sample);
-/// Lets the ranks share a split's samples: write(sample, path) writes the file of each. Collective.
-void publish_fields(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+/// Lets the groups share a split's samples: write(sample, path), called by all of a group, writes the file of each on its
+/// root. Collective.
+void publish_fields(const dataset::SampleGroups& ranks, const core::Log& log, core::OutputDirectory& output,
                     const dataset::SplitReader& reader,
                     const std::function<void(std::uint32_t, const std::filesystem::path&)>& write);
 /// The root's slices, on every rank. Collective.
 FieldSlices shared(const core::Communicator& comm, const FieldSlices& slices);
 
-/// Predicts the fields of a split, which the ranks share, writes each to a file of `output`, and measures them against the
-/// truth and the baselines. The same bytes on any number of ranks. Collective.
-MeasuredFields predict_fields(const core::Communicator& comm, const core::Log& log,
+/// Predicts the fields of a split, which the groups of ranks share, writes each to a file of `output`, and measures them against the
+/// truth and the baselines. The same bytes on any number of groups. Collective.
+MeasuredFields predict_fields(const dataset::SampleGroups& ranks, const core::Log& log,
                               core::OutputDirectory& output, const FieldJob& job,
                               dataset::SplitReader& reader);
 

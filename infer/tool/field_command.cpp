@@ -53,7 +53,7 @@ struct FieldModels {
 /// Throws Error{usage} if an option is given that is for models of parameters, Error{config} unless all models predict one
 /// field from one input.
 FieldModels read_models(const core::Options& options) {
-  for (const char* name : {"samples", "ranks-per-sample", "baselines", "baselines-from"}) {
+  for (const char* name : {"samples", "baselines", "baselines-from"}) {
     core::ensure(!options.chosen(name), Fault::usage,
                  "Option --{} has no use with a model of a field: leave it out.", name);
   }
@@ -66,6 +66,13 @@ FieldModels read_models(const core::Options& options) {
                  "{} and {} predict different fields: give models of one kind.", read.directories.front(),
                  read.directories[m]);
   return read;
+}
+
+/// The groups that --ranks-per-sample names. Collective.
+dataset::SampleGroups groups_of(const core::Invocation& run) {
+  int shared = 1;
+  run.comm.agree([&] { shared = dataset::read_ranks_per_sample(run.options, run.comm.size()); });
+  return {run.comm, shared};
 }
 
 core::Request request_of(const std::string& stage, const FieldModels& models, const std::string& target) {
@@ -90,7 +97,7 @@ constexpr std::size_t kMostCompared = 64;  ///< universes whose counts are compa
 
 class FieldSplitStage : public core::Stage {
  public:
-  explicit FieldSplitStage(const core::Invocation& invocation) : Stage(invocation) {
+  explicit FieldSplitStage(const core::Invocation& invocation) : Stage(invocation), ranks_(groups_of(run)) {
     run.comm.agree([&] { read(); });
     const std::string warning = warning_of(independence_, split_);
     if (!warning.empty()) run.log.warn("{}", warning);
@@ -100,8 +107,8 @@ class FieldSplitStage : public core::Stage {
     std::uint64_t memory = 0;
     run.comm.agree([&] {
       const int side = data_.spec.side();
-      memory = core::resident_memory() +
-               (has_classes() ? class_memory(models_.job(), side) : field_memory(models_.job(), side));
+      memory = core::resident_memory() + (has_classes() ? class_memory(models_.job(), side, ranks_.group)
+                                                        : field_memory(models_.job(), side, ranks_.group));
     });
     constexpr std::uint64_t kPage = 1 << 20;
     return needs_of(run.comm.max(memory), kPage + data_.split(split_).samples * data_.spec.target->bytes());
@@ -149,7 +156,7 @@ class FieldSplitStage : public core::Stage {
   bool has_classes() const { return models_.first().target->has_classes(); }
 
   Outcome fields(core::OutputDirectory& output, dataset::SplitReader& reader) {
-    const MeasuredFields measured = predict_fields(run.comm, run.log, output, models_.job(), reader);
+    const MeasuredFields measured = predict_fields(ranks_, run.log, output, models_.job(), reader);
     const FieldPage page{
         measured.metrics,         models_.first(), directory_,      std::string(name_of(split_)),
         data_.spec.box_size.unit, models_.doubts,  measured.slices, warning_of(independence_, split_)};
@@ -159,7 +166,7 @@ class FieldSplitStage : public core::Stage {
   }
 
   Outcome classes(core::OutputDirectory& output, dataset::SplitReader& reader) {
-    const MeasuredClasses measured = predict_classes(run.comm, run.log, output, models_.job(), reader);
+    const MeasuredClasses measured = predict_classes(ranks_, run.log, output, models_.job(), reader);
     const ClassPage page{measured.metrics,
                          models_.first(),
                          directory_,
@@ -224,6 +231,7 @@ class FieldSplitStage : public core::Stage {
                    Fault::format, "The manifest lacks its metrics.");
     };
   }
+  dataset::SampleGroups ranks_;
   std::string directory_;
   dataset::Split split_ = dataset::Split::test;
   FieldModels models_;
@@ -234,7 +242,7 @@ class FieldSplitStage : public core::Stage {
 /// Universes in files.
 class FieldInputStage : public core::Stage {
  public:
-  explicit FieldInputStage(const core::Invocation& invocation) : Stage(invocation) {
+  explicit FieldInputStage(const core::Invocation& invocation) : Stage(invocation), ranks_(groups_of(run)) {
     std::vector<std::string> files;
     run.comm.agree([&] {
       models_ = read_models(run.options);
@@ -270,8 +278,9 @@ class FieldInputStage : public core::Stage {
   core::Needs needs(const core::Manifest&) override {
     const int largest = *std::ranges::max_element(sides_);
     std::uint64_t memory = 0, disk = 0;
-    run.comm.agree(
-        [&] { memory = core::resident_memory() + FieldPredictor::memory_bytes(models_.models, largest); });
+    run.comm.agree([&] {
+      memory = core::resident_memory() + FieldPredictor::memory_bytes(models_.models, largest, ranks_.group);
+    });
     const std::size_t each = models_.first().target->has_classes() ? sizeof(std::uint8_t) : sizeof(float);
     for (const int side : sides_) disk += dataset::Box(side).voxels() * each;
     return needs_of(run.comm.max(memory + (reads_velocity() ? 16 : 4) * dataset::Box(largest).voxels()),
@@ -292,7 +301,7 @@ class FieldInputStage : public core::Stage {
       fields.push_back({{"universe", list_.universes[u].name}, {"file", paths.back()}});
     }
     core::Progress progress(run.log, "universes", static_cast<std::int64_t>(paths.size()));
-    dataset::publish_shards(run.comm, progress, output, paths,
+    dataset::publish_shards(ranks_.all, ranks_.group, progress, output, paths,
                             [&](std::size_t u, const std::filesystem::path& part) { predict(u, part); });
     run.comm.agree([&] {
       if (run.comm.is_root()) list_.watched.ensure_unchanged();
@@ -347,41 +356,58 @@ class FieldInputStage : public core::Stage {
     return box;
   }
 
-  /// Predicts a universe and writes its field, as .npy if that is what the universe was.
+  /// Predicts a universe and writes its field, as .npy if that is what the universe was. Collective over the group.
   void predict(std::size_t u, const std::filesystem::path& part) {
+    std::vector<std::uint16_t> box;
+    std::vector<float> velocity;
+    PredictedField stated;
+    ranks_.group.agree([&] { stated = read(u, box, velocity); });
+    const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box), velocity);
+    ranks_.group.agree([&] {
+      if (ranks_.group.is_root()) write(u, part, stated, field);
+    });
+  }
+
+  /// Reads a universe and its velocities, if the models do, and makes a predictor of its size.
+  PredictedField read(std::size_t u, std::vector<std::uint16_t>& box, std::vector<float>& velocity) {
     nn::ModelManifest whole = models_.first();
     OpenUniverse universe = open_universe(whole, list_.universes[u].source);
     const int side = universe.cells;
     const std::optional<std::uint64_t> seed = universe.seed;
     if (!predictor_ || predicted_side_ != side)
-      predictor_.emplace(models_.models, models_.directories, predicted_side_ = side);
+      predictor_.emplace(models_.models, models_.directories, predicted_side_ = side, ranks_.group);
     whole.input.size = side;
-    const std::vector<float> velocity = reads_velocity() ? read_velocity(universe) : std::vector<float>();
+    if (reads_velocity()) velocity = read_velocity(universe);
     const UniverseCounts counts = read_universe(run.log, whole, std::move(universe));
-    const std::vector<std::uint16_t> box = box_of(counts, whole);
+    box = box_of(counts, whole);
     core::ensure(std::ranges::any_of(box, [](std::uint16_t count) { return count > 0; }), Fault::config,
                  "{} has no particle: there is nothing to predict from; check the file.",
                  list_.universes[u].name);
-    const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box), velocity);
     const nn::FieldTarget& target_field = *whole.target;
-    const auto write = [&](const char* type, auto values) {
+    return {target_field.quantity,
+            target_field.redshifts.front(),
+            side,
+            {whole.input.voxel_size.value * side, whole.input.voxel_size.unit},
+            whole.best().sha256,
+            seed,
+            target_field.web};
+  }
+
+  void write(std::size_t u, const std::filesystem::path& part, const PredictedField& stated,
+             std::span<const float> field) const {
+    const auto write_values = [&](const char* type, auto values) {
+      const int side = stated.side;
       if (list_.universes[u].source.path.extension() == ".npy")
         return core::write_bytes(part, core::encode_npy(type, {side, side, side}, std::as_bytes(values)));
-      write_predicted_field(part,
-                            {target_field.quantity,
-                             target_field.redshifts.front(),
-                             side,
-                             {whole.input.voxel_size.value * side, whole.input.voxel_size.unit},
-                             whole.best().sha256,
-                             seed,
-                             target_field.web},
-                            values);
+      write_predicted_field(part, stated, values);
     };
-    if (!target_field.has_classes()) return write("<f4", field);
-    std::vector<std::uint8_t> classes(dataset::Box(side).voxels());
+    if (!models_.first().target->has_classes()) return write_values("<f4", field);
+    std::vector<std::uint8_t> classes(dataset::Box(stated.side).voxels());
     nn::most_likely(field, classes);
-    write("|u1", std::span<const std::uint8_t>(classes));
+    write_values("|u1", std::span<const std::uint8_t>(classes));
   }
+
+  dataset::SampleGroups ranks_;
 
   FieldModels models_;
   UniverseList list_;

@@ -65,18 +65,13 @@ core::Request request_of(const core::Options& options, const SplitJob& job) {
   return request;
 }
 
-/// A low-pass needs whole boxes, each on one rank.
+/// A low-pass needs whole boxes.
 void ensure_whole(const SplitJob& job) {
   if (job.model().normalisation.smooth == 0) return;
   core::ensure(job.manifest.subvolumes == 1, Fault::config,
                "{} holds sub-volumes, and the model was trained with --smooth on whole boxes: shard with "
                "--subvolumes 1.",
                job.data.string());
-  core::ensure(
-      job.ranks_per_sample == 1, Fault::config,
-      "The model was trained with --smooth, which needs whole samples, and --ranks-per-sample {} cuts them: "
-      "leave the option out.",
-      job.ranks_per_sample);
 }
 
 /// Throws Error{usage}, Error{config}, or what reading the manifests does.

@@ -7,7 +7,7 @@ namespace cosmo::nn {
 
 namespace {
 
-/// Number of values in a plane (side, side, block) of an image (side, side, side, block).
+/// Number of values in a plane (side, side, block) of an image (depth, side, side, block).
 std::int64_t plane_size(const WalkedLayout& at) { return at.side() * at.side() * at.block.channels; }
 
 /// rows (blocks, side, block): for each value of a row of cells the bias of its channel, or 0 for padding.
@@ -22,7 +22,7 @@ void fill_rows(const WalkedLayout& at, const float* biases, float* rows) {
 
 template <class T>
 void add_biases(const WalkedLayout& at, const float* rows, float slope, T* values) {
-  const std::int64_t lines = at.side() * at.side(), length = at.side() * at.block.channels;
+  const std::int64_t lines = at.depth() * at.side(), length = at.side() * at.block.channels;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < at.images(); ++image) {
     for (std::int64_t line = 0; line < lines; ++line) {
@@ -37,15 +37,15 @@ void add_biases(const WalkedLayout& at, const float* rows, float slope, T* value
   }
 }
 
-/// sums (images, side, block) of the planes.
+/// sums (images, depth, block) of the planes.
 template <class T>
 void sum_planes(const WalkedLayout& at, const T* gradient, float* sums) {
   const std::int64_t block = at.block.channels;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < at.images(); ++image) {
-    for (std::int64_t z = 0; z < at.side(); ++z) {
-      const T* const plane = gradient + (image * at.side() + z) * plane_size(at);
-      float* const to = sums + (image * at.side() + z) * block;
+    for (std::int64_t z = 0; z < at.depth(); ++z) {
+      const T* const plane = gradient + (image * at.depth() + z) * plane_size(at);
+      float* const to = sums + (image * at.depth() + z) * block;
       std::fill_n(to, block, 0.0f);
       if (block == 1) {
         float sum = 0;
@@ -67,9 +67,9 @@ void add_planes(const WalkedLayout& at, const float* sums, float* d_biases) {
   for (std::int64_t channel = 0; channel < at.dims[1]; ++channel) {
     double sum = 0;
     for (std::int64_t image = channel / at.block.channels; image < at.images(); image += at.blocks()) {
-      for (std::int64_t z = 0; z < at.side(); ++z)
+      for (std::int64_t z = 0; z < at.depth(); ++z)
         sum += static_cast<double>(
-            sums[(image * at.side() + z) * at.block.channels + channel % at.block.channels]);
+            sums[(image * at.depth() + z) * at.block.channels + channel % at.block.channels]);
     }
     d_biases[channel] = static_cast<float>(sum);
   }
@@ -103,7 +103,7 @@ void append_bias_gradients(NetworkBuilder& builder, std::vector<Operation>& oper
                            const dnnl::memory& gradient, const dnnl::memory& d_biases) {
   const WalkedLayout at = walk(gradient);
   const dnnl::memory sums =
-      builder.tensors.temporary(plain_layout({at.images() * at.side() * at.block.channels}));
+      builder.tensors.temporary(plain_layout({at.images() * at.depth() * at.block.channels}));
   operations.push_back({OperationKind::other, "biases", [=](const Pass&) {
                           if (is_bf16(gradient))
                             sum_planes(at, data<core::Bfloat16>(gradient), data<float>(sums));

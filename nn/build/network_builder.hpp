@@ -55,6 +55,14 @@ class NetworkBuilder {
   void begin_layer(int index, int last_reader, std::optional<int> before);
   /// Whether the current layer reads a slab of a tensor.
   bool reads_slab() const { return share && share->plan.reads_slab(layer_); }
+  /// The planes of the current layer, if it reads a slab: of its output that are made, of its input that are seen.
+  struct LayerSlab {
+    core::Slab made, seen;
+  };
+  std::optional<LayerSlab> slab() const {
+    if (!reads_slab()) return std::nullopt;
+    return LayerSlab{share->plan.made(layer_, share->rank), share->plan.seen(layer_, share->rank)};
+  }
   /// The padding of the current layer along D: a slab includes it.
   std::int64_t depth_padding(const Convolution& layer) const { return reads_slab() ? 0 : layer.padding; }
   /// Whether a phase of a convolution is to be filtered.

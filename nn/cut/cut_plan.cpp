@@ -17,22 +17,8 @@ using core::Slab;
 
 namespace {
 
-/// Planes of the input that a plane of a layer's output sees.
-struct Reach {
-  bool known;  ///< whether the layer can be computed in slabs
-  int window = 1, stride = 1, padding = 0;
-  bool periodic = false;
-};
-
-Reach reach_of(const Layer& layer) {
-  const auto& kind = layer.kind;
-  if (const auto* convolution = std::get_if<Convolution>(&kind))
-    return {true, convolution->kernel, convolution->stride, convolution->padding, convolution->periodic};
-  if (const auto* pool = std::get_if<AveragePool>(&kind)) return {true, pool->size, pool->stride};
-  if (const auto* pool = std::get_if<MaxPool>(&kind)) return {true, pool->size, pool->stride};
-  return {std::holds_alternative<Add>(kind) || std::holds_alternative<Concat>(kind) ||
-          std::holds_alternative<Tanh>(kind)};
-}
+/// a / b, rounded down.
+int floor_of(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 /// Equal shares, as nearly as possible; cuts are at multiples of `grain` if there are enough of these.
 std::vector<Slab> shares(int planes, int ranks, int grain) {
@@ -56,14 +42,39 @@ int tile_of(const Layer& layer) {
 
 }  // namespace
 
+CutPlan::Reach CutPlan::reach_of(const Layer& layer) {
+  const auto& kind = layer.kind;
+  if (const auto* convolution = std::get_if<Convolution>(&kind))
+    return {true, convolution->kernel, convolution->stride, convolution->padding, convolution->periodic};
+  if (const auto* pool = std::get_if<AveragePool>(&kind)) return {true, pool->size, pool->stride};
+  if (const auto* pool = std::get_if<MaxPool>(&kind)) return {true, pool->size, pool->stride};
+  if (const auto* transposed = std::get_if<TransposedConvolution>(&kind)) {
+    const bool sees_all =
+        transposed->kernel >= transposed->stride;  // else outputs are zeros that see nothing
+    return {sees_all, transposed->kernel, transposed->stride, transposed->padding, false, true};
+  }
+  if (const auto* resample = std::get_if<Resample>(&kind)) {
+    const int factor = resample->factor;
+    if (resample->interpolation == Interpolation::nearest) return {true, factor, factor, 0, false, true};
+    const int window = 2 * factor - factor % 2;
+    return {true, window, factor, (window - factor) / 2, resample->interpolation == Interpolation::periodic,
+            true};
+  }
+  return {std::holds_alternative<Add>(kind) || std::holds_alternative<Concat>(kind) ||
+          std::holds_alternative<Tanh>(kind)};
+}
+
 CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks)
-    : ranks_(ranks) {
+    : ranks_(ranks), input_(input.size) {
   const std::string option = fmt::format("--ranks-per-sample {}", ranks);
   const std::vector<std::vector<int>> sources = resolve_inputs(spec);
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const Reach reach = reach_of(spec.layers[i]);
-    const bool has_planes = !census.layers[i].vector && census.layers[i].output.size >= ranks;
+    // A rank makes as many planes as a transposed convolution's kernel has: of fewer, oneDNN's weight gradients are wrong.
+    const bool transposed = std::holds_alternative<TransposedConvolution>(spec.layers[i].kind);
+    const bool has_planes =
+        !census.layers[i].vector && census.layers[i].output.size >= ranks * (transposed ? reach.window : 1);
     const bool reads_slabs = std::ranges::all_of(sources[i], [&](int source) {
       return source < 0 || layers_[static_cast<std::size_t>(source)].is_cut;
     });
@@ -74,19 +85,16 @@ CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape inp
                        std::holds_alternative<GlobalMean>(spec.layers[i].kind),
                        reach.known && has_planes && reads_slabs,
                        reach.periodic && reach.padding > 0,
-                       reach.window,
-                       reach.stride,
-                       reach.padding,
+                       reach,
                        {}});
   }
   ensure(
       first.size() == 1, Fault::config,
       "Layers {} and {} of network {} both read the sample, which {} can cut for one layer only: leave it out.",
       layers_[first.front()].name, layers_[first.back()].name, spec.name, option);
-  first_ = first.front();
-  const LayerCut& layer = layers_[first_];
-  ensure(reach_of(spec.layers[first_]).known && !layer.census.vector && layer.sources.size() == 1,
-         Fault::config,
+  first_ = static_cast<int>(first.front());
+  const LayerCut& layer = layers_[first.front()];
+  ensure(layer.reach.known && !layer.census.vector && layer.sources.size() == 1, Fault::config,
          "Layer {} of network {} reads the whole sample, so that {} cannot cut it: leave it out.", layer.name,
          spec.name, option);
   ensure(layer.census.output.size >= ranks && input.size >= ranks, Fault::config,
@@ -108,16 +116,17 @@ void CutPlan::choose_planes(const NetworkSpec& spec) {
   // The only reader of a layer's output if it is cut likewise.
   const auto follower = [&](std::size_t i) -> const LayerCut* {
     const LayerCut* reader = readers[i].size() == 1 ? &layers_[readers[i].front()] : nullptr;
-    const bool follows = reader != nullptr && reader->is_cut && reader->window == reader->stride &&
+    const bool follows = reader != nullptr && reader->is_cut &&
+                         reader->reach.window == reader->reach.stride && !reader->reach.finer &&
                          !std::holds_alternative<Convolution>(spec.layers[readers[i].front()].kind);
     return follows ? reader : nullptr;
   };
   std::vector<int> grains(layers_.size(), 1);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (i != first_) grains[i] = std::lcm(grains[i], tile_of(spec.layers[i]));
+    if (static_cast<int>(i) != first_) grains[i] = std::lcm(grains[i], tile_of(spec.layers[i]));
     if (const LayerCut* reader = follower(i)) {
       int& grain = grains[readers[i].front()];
-      grain = std::lcm(grain, grains[i] / std::gcd(grains[i], reader->stride));
+      grain = std::lcm(grain, grains[i] / std::gcd(grains[i], reader->reach.stride));
     }
   }
   for (std::size_t i = layers_.size(); i-- > 0;) {
@@ -128,16 +137,27 @@ void CutPlan::choose_planes(const NetworkSpec& spec) {
     if (reader == nullptr) continue;
     for (std::size_t rank = 0; rank < layer.made.size(); ++rank) {
       const auto [first, last] = reader->made[rank];
-      layer.made[rank] = {first * reader->stride, last * reader->stride};
+      layer.made[rank] = {first * reader->reach.stride, last * reader->reach.stride};
     }
     layer.made.back().last = planes;  // with those of an incomplete window
   }
 }
 
-Slab CutPlan::seen(std::size_t layer, int rank) const {
-  const LayerCut& cut = layers_[layer];
+Slab CutPlan::seen(int layer, int rank) const {
+  const LayerCut& cut = layers_[static_cast<std::size_t>(layer)];
+  const auto [known, window, stride, padding, periodic, finer] = cut.reach;
   const auto [first, last] = cut.made[static_cast<std::size_t>(rank)];
-  return {first * cut.stride - cut.padding, (last - 1) * cut.stride - cut.padding + cut.window};
+  if (!finer) return {first * stride - padding, (last - 1) * stride - padding + window};
+  const Slab all = {floor_of(first + padding - window, stride) + 1, floor_of(last - 1 + padding, stride) + 1};
+  if (cut.periodic) return all;
+  const int source = cut.sources.front();
+  const int depth = source < 0 ? input_ : layers_[static_cast<std::size_t>(source)].census.output.size;
+  return {std::max(all.first, 0), std::min(all.last, depth)};
+}
+
+Slab CutPlan::made(int layer, int rank) const {
+  const LayerCut& cut = layers_[static_cast<std::size_t>(layer)];
+  return cut.is_cut ? cut.made[static_cast<std::size_t>(rank)] : Slab{0, cut.census.output.size};
 }
 
 std::vector<Slab> CutPlan::inputs() const {
@@ -146,12 +166,17 @@ std::vector<Slab> CutPlan::inputs() const {
   return inputs;
 }
 
-bool CutPlan::sees_own(const LayerCut& layer, const LayerCut& source) const {
-  for (std::size_t rank = 0; rank < source.made.size(); ++rank) {
-    const Slab& own = source.made[rank];
-    const Slab& made = layer.made[rank];
-    if (layer.padding > 0 || own.first != made.first * layer.stride || own.size() < layer.window ||
-        (own.size() - layer.window) / layer.stride + 1 != made.size())
+bool CutPlan::sees_own(int layer, int source) const {
+  const auto [known, window, stride, padding, periodic, finer] =
+      layers_[static_cast<std::size_t>(layer)].reach;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const Slab own = made(source, rank), made_here = made(layer, rank);
+    if (finer) {
+      if (seen(layer, rank) != own) return false;
+      continue;
+    }
+    if (padding > 0 || own.first != made_here.first * stride || own.size() < window ||
+        (own.size() - window) / stride + 1 != made_here.size())
       return false;
   }
   return true;
@@ -164,15 +189,14 @@ bool CutPlan::reads_slab(int layer) const {
 }
 
 std::optional<Fetch> CutPlan::fetch(int layer, std::size_t input) const {
-  const auto index = static_cast<std::size_t>(layer);
-  const LayerCut& cut = layers_[index];
+  const LayerCut& cut = layers_[static_cast<std::size_t>(layer)];
   if (cut.sources[input] < 0) return std::nullopt;
   const LayerCut& source = layers_[static_cast<std::size_t>(cut.sources[input])];
   const int depth = source.census.output.size;
-  if (!source.is_cut || cut.mean || (cut.is_cut && sees_own(cut, source))) return std::nullopt;
+  if (!source.is_cut || cut.mean || (cut.is_cut && sees_own(layer, cut.sources[input]))) return std::nullopt;
   Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut};
   for (int rank = 0; rank < ranks_; ++rank)
-    fetch.seen.push_back(cut.is_cut ? seen(index, rank) : Slab{0, depth});
+    fetch.seen.push_back(cut.is_cut ? seen(layer, rank) : Slab{0, depth});
   return fetch;
 }
 

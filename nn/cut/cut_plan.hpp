@@ -41,8 +41,8 @@ std::vector<Transfer> transfers_of(const Fetch& fetch);
 /// The cut of a network. Each layer that has planes for all ranks is computed in slabs, one on each rank: some planes of
 /// the output from those of the input that they see, the padding included. From the first layer on that cannot be cut
 /// (a dense one, or one whose output has fewer planes than there are ranks) every rank computes the whole, from the
-/// same tensors and to the same values. A global mean of slabs is a sum over them. Values depend on the number of ranks,
-/// but for rounding only.
+/// same tensors and to the same values. A global mean of slabs is a sum over them. A field at the network's end stays cut.
+/// Values depend on the number of ranks, but for rounding only.
 class CutPlan {
  public:
   /// Throws Error{config} unless the first layer can be cut for this number of ranks.
@@ -54,11 +54,18 @@ class CutPlan {
   /// The same of each rank.
   std::vector<core::Slab> inputs() const;
   /// Whether planes of the input outside of the sample are those of the opposite face, not zeros.
-  bool periodic_input() const { return layers_[first_].periodic; }
+  bool periodic_input() const { return layers_[static_cast<std::size_t>(first_)].periodic; }
   /// Whether a layer is computed in slabs.
   bool is_cut(int layer) const { return layers_[static_cast<std::size_t>(layer)].is_cut; }
   /// Whether what a layer reads are slabs, and it fetches no whole tensor.
   bool reads_slab(int layer) const;
+  /// Planes of a layer's output that a rank makes, and of its input that these see, those outside of a periodic input included.
+  core::Slab made(int layer, int rank) const;
+  core::Slab seen(int layer, int rank) const;
+  /// What a rank has of the outputs: all, or planes of a field.
+  core::Slab output(int rank) const { return made(static_cast<int>(layers_.size()) - 1, rank); }
+  /// Whether the outputs are cut.
+  bool cuts_output() const { return layers_.back().is_cut; }
   /// What the ranks fetch of an input of a layer before it is computed, if anything.
   std::optional<Fetch> fetch(int layer, std::size_t input) const;
 
@@ -70,6 +77,14 @@ class CutPlan {
   core::Json to_json() const;
 
  private:
+  /// Planes of the input that a plane of a layer's output sees.
+  struct Reach {
+    bool known;  ///< whether the layer can be computed in slabs
+    int window = 1, stride = 1, padding = 0;
+    bool periodic = false;
+    /// Whether the output has more planes than the input: those of a transposed convolution with this window, stride and padding.
+    bool finer = false;
+  };
   struct LayerCut {
     std::string name;
     std::vector<int> sources;
@@ -77,7 +92,7 @@ class CutPlan {
     bool mean;    ///< whether it is a global mean
     bool is_cut;  ///< whether it makes slabs
     bool periodic;
-    int window, stride, padding;   ///< planes of the input that a plane of the output sees
+    Reach reach;
     std::vector<core::Slab> made;  ///< (ranks) planes of its output
   };
   /// A rank's part of a layer.
@@ -90,14 +105,14 @@ class CutPlan {
     std::int64_t fetch_bytes;  ///< received() at most
   };
   std::vector<Part> parts() const;
+  static Reach reach_of(const Layer& layer);
   void choose_planes(const NetworkSpec& spec);
-  /// Planes of the input that a rank's planes of the output see.
-  core::Slab seen(std::size_t layer, int rank) const;
   /// Whether a layer makes its planes from exactly those that its input's layer made.
-  bool sees_own(const LayerCut& layer, const LayerCut& source) const;
+  bool sees_own(int layer, int source) const;
 
   int ranks_;
-  std::size_t first_;  ///< the layer that reads the input
+  int input_;  ///< planes of the input
+  int first_;  ///< the layer that reads the input
   std::vector<LayerCut> layers_;
 };
 

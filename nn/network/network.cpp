@@ -223,7 +223,13 @@ void Network::copy_from_plain(const Parameter& parameter, std::span<const float>
 
 const NetworkCensus& Network::census() const { return backend_->census; }
 int Network::batch() const { return backend_->compiled.builder.batch; }
-int Network::outputs() const { return static_cast<int>(backend_->census.layers.back().output.elements()); }
+int Network::outputs() const {
+  return static_cast<int>(values_of(backend_->output().values).size()) / backend_->compiled.builder.batch;
+}
+bool Network::cuts_output() const {
+  const std::optional<Share>& share = backend_->compiled.builder.share;
+  return share && share->plan.cuts_output();
+}
 
 std::vector<OperationRecord> Network::operations() const {
   std::vector<OperationRecord> records;

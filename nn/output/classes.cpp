@@ -14,11 +14,13 @@ namespace cosmo::nn {
 double Classes::loss(const LossArrays& arrays, const LossRows& rows) const {
   constexpr std::size_t kTogether = 1 << 12;
   const std::size_t classes = weights.size();
-  const auto width = static_cast<std::size_t>(logits.elements()), voxels = width / classes;
+  const auto all = static_cast<int>(logits.elements());
+  const auto width = static_cast<std::size_t>(rows.width(all)), voxels = width / classes;
+  const double all_voxels = static_cast<double>(all) / static_cast<double>(classes);
   arrays.check(rows, static_cast<int>(width), static_cast<int>(voxels));
   const std::size_t valid = static_cast<std::size_t>(rows.valid),
                     parts = (voxels + kTogether - 1) / kTogether;
-  const double scale = 1 / (static_cast<double>(voxels) * rows.normaliser);
+  const double scale = 1 / (all_voxels * rows.normaliser);
   std::vector<double> sums(valid * parts);
   bool good = true;
 #pragma omp parallel for schedule(static) reduction(&& : good)
@@ -46,7 +48,7 @@ double Classes::loss(const LossArrays& arrays, const LossRows& rows) const {
   }
   core::ensure(good, core::Fault::internal, "A target is not the number of one of {} classes.", classes);
   std::ranges::fill(arrays.d_output.subspan(valid * width), 0.0f);
-  return std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(voxels);
+  return std::accumulate(sums.begin(), sums.end(), 0.0) / all_voxels;
 }
 
 void Classes::ensure_made_by(const NetworkSpec& network, const NetworkCensus& census) const {

@@ -30,10 +30,10 @@ double sum_of(std::span<float> d_output, std::span<const float> outputs, std::sp
 
 double Field::loss(const LossArrays& arrays, const LossRows& rows) const {
   constexpr std::size_t kTogether = 1 << 14;
-  const auto width = static_cast<int>(voxels.elements());
+  const auto all = static_cast<int>(voxels.elements()), width = rows.width(all);
   arrays.check(rows, width, width);
   const std::size_t valid = static_cast<std::size_t>(rows.valid) * static_cast<std::size_t>(width);
-  const auto scale = static_cast<float>(1 / (width * rows.normaliser));
+  const auto scale = static_cast<float>(1 / (all * rows.normaliser));
   std::vector<double> sums((valid + kTogether - 1) / kTogether);
 #pragma omp parallel for schedule(static)
   for (std::size_t part = 0; part < sums.size(); ++part) {
@@ -50,7 +50,7 @@ double Field::loss(const LossArrays& arrays, const LossRows& rows) const {
                            [](float d) { return static_cast<float>((d > 0) - (d < 0)); });
   }
   std::ranges::fill(arrays.d_output.subspan(valid), 0.0f);
-  return std::accumulate(sums.begin(), sums.end(), 0.0) / width;
+  return std::accumulate(sums.begin(), sums.end(), 0.0) / all;
 }
 
 void ensure_ends_in(const Shape& voxels, const NetworkSpec& network, const NetworkCensus& census,

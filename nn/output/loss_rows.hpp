@@ -11,6 +11,10 @@ namespace cosmo::nn {
 struct LossRows {
   int valid;          ///< rows 0 … valid-1 count; the rest pad the batch
   double normaliser;  ///< valid rows of the global batch, all ranks together
+  int values = 0;     ///< numbers of a row if it holds planes of a field or of classes; 0: it holds all
+
+  /// Numbers of a row, of outputs with this many.
+  int width(int outputs) const { return values > 0 ? values : outputs; }
 };
 
 /// What a loss compares: outputs (rows, width) with targets (rows, P), and where it writes the gradient (rows, width).

@@ -93,7 +93,7 @@ class Output {
   /// Initial biases of the network's last layer; empty: as in the other layers.
   std::vector<float> start() const;
   /// Loss of the outputs (rows, values) against labels (rows, P) in [-1, 1], or against fields (rows, values), or against classes (rows, voxels): returns the
-  /// sum over the valid rows of each row's loss per label, or per voxel, in double; divided by the normaliser and summed over ranks, it is the batch's loss. Writes
+  /// sum over the valid rows of each row's loss per label, or per voxel, in double; divided by the normaliser and summed over ranks, it is the batch's loss. Rows of planes have their part of it. Writes
   /// d_output (rows, values), the gradient of that batch loss, with zeros beyond the valid rows. Throws
   /// Error{internal} if the sizes disagree.
   double loss(const LossArrays& arrays, const LossRows& rows) const;

@@ -6,11 +6,6 @@
 
 namespace cosmo::train {
 
-ClassEvaluator::ClassEvaluator(const nn::Output& output, const dataset::SplitToPredict& split)
-    : FieldEvaluator(output, split, output.values() / output.shape().channels),
-      truth_(static_cast<std::size_t>(output.values() / output.shape().channels)),
-      predicted_(truth_.size()) {}
-
 void ClassEvaluator::begin() {
   FieldEvaluator::begin();
   confusion_ = {};
@@ -18,7 +13,9 @@ void ClassEvaluator::begin() {
 
 void ClassEvaluator::add(const dataset::Batch& batch, std::span<const float> outputs) {
   FieldEvaluator::add(batch, outputs);
-  const std::size_t voxels = truth_.size(), width = dataset::Confusion::kClasses * voxels;
+  const std::size_t width = width_of(outputs), voxels = width_of(batch.targets);
+  truth_.resize(voxels);
+  predicted_.resize(voxels);
   for (std::size_t row = 0; row < batch.samples.size(); ++row) {
     nn::most_likely(outputs.subspan(row * width, width), predicted_);
     std::ranges::transform(batch.targets.subspan(row * voxels, voxels), truth_.begin(),

@@ -12,7 +12,7 @@ namespace cosmo::train {
 /// Evaluates classes: their loss, as that of a field, and the macro F1 of all voxels.
 class ClassEvaluator : public FieldEvaluator {
  public:
-  ClassEvaluator(const nn::Output& output, const dataset::SplitToPredict& split);
+  using FieldEvaluator::FieldEvaluator;
 
   void begin() override;
   void add(const dataset::Batch& batch, std::span<const float> outputs) override;

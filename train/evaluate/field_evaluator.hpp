@@ -6,11 +6,12 @@
 
 namespace cosmo::train {
 
-/// Evaluates fields: their loss alone, sample by sample, so that no rank keeps those of all samples.
+/// Evaluates fields: their loss alone, sample by sample, so that no rank keeps those of all samples. Ranks may have planes of
+/// a sample each: then all of them take part in finish().
 class FieldEvaluator : public Evaluator {
  public:
-  /// `targets`: numbers of a sample's target; that of its outputs unless given.
-  FieldEvaluator(const nn::Output& output, const dataset::SplitToPredict& split, int targets = 0);
+  FieldEvaluator(const nn::Output& output, const dataset::SplitToPredict& split)
+      : output_(output), split_(split) {}
 
   void begin() override { losses_.clear(); }
   void add(const dataset::Batch& batch, std::span<const float> outputs) override;
@@ -18,6 +19,10 @@ class FieldEvaluator : public Evaluator {
 
  protected:
   const nn::Output& output() const { return output_; }
+  /// Numbers of a row of a batch's values.
+  std::size_t width_of(std::span<const float> values) const {
+    return values.size() / static_cast<std::size_t>(split_.loader.micro_batch());
+  }
 
  private:
   struct SampleLoss {
@@ -29,7 +34,6 @@ class FieldEvaluator : public Evaluator {
   const dataset::SplitToPredict& split_;
   std::vector<SampleLoss> losses_;
   std::vector<float> gradient_;  ///< which is not used
-  std::size_t targets_;
 };
 
 }  // namespace cosmo::train

@@ -87,7 +87,8 @@ void GradientStep::run_trunks_backward(std::int64_t n) {
 void GradientStep::run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
   const std::span<const float> predictions =
       network_.forward_head(nn::DropoutDraw{config_.seed, n, batch.samples});
-  const nn::LossRows rows{batch.valid, static_cast<double>(batch.samples_in_step)};
+  const nn::LossRows rows{batch.valid, static_cast<double>(batch.samples_in_step),
+                          network_.cuts_output() ? network_.outputs() : 0};
   loss.add(batch, predictions, config_.output.loss({d_output_, predictions, batch.targets}, rows));
   network_.backward_head(d_output_, [this](std::span<float> part) { reducer_.ready(part); });
 }

@@ -114,7 +114,7 @@ class EpochLoop {
     const bool last =
         progress_.step + 1 == (progress_.epoch + 1) * std::int64_t{data_.loader.steps_per_epoch()};
     const Agreement step =
-        agree(ranks_.all, ranks_.once(loss_.losses()), watch_.before(last ? Work::validation : Work::step));
+        agree(ranks_.all, own_losses(), watch_.before(last ? Work::validation : Work::step));
     if (!std::isfinite(step.loss)) loss_.fail(ranks_.all, state_.network, progress_.step);
     clock_.compute([&] { update_weights(); });
     clock_.finished_step();
@@ -125,6 +125,12 @@ class EpochLoop {
     if (ending || step.votes.save) save();
     if (!ending) monitor_.resume();
     return ending;
+  }
+
+  /// This rank's part of the losses: those of whole samples count once in a group.
+  std::vector<double> own_losses() const {
+    const std::span<const double> losses = loss_.losses();
+    return state_.network.cuts_output() ? std::vector(losses.begin(), losses.end()) : ranks_.once(losses);
   }
 
   void update_weights() {
@@ -154,7 +160,8 @@ class EpochLoop {
   Evaluation evaluate_average() {
     if (state_.average != nullptr) state_.average->swap();
     if (state_.network.normalises()) measure_features(ranks_.peers, state_.network, *data_.measured);
-    Evaluation evaluation = evaluate(ranks_.peers, data_.validation, state_.network, data_.evaluator);
+    const core::Communicator& ranks = state_.network.cuts_output() ? ranks_.all : ranks_.peers;
+    Evaluation evaluation = evaluate(ranks, data_.validation, state_.network, data_.evaluator);
     if (state_.average != nullptr) state_.average->swap();
     return evaluation;
   }

@@ -10,9 +10,14 @@ LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan&
                          const dataset::DatasetManifest& data, int readers) {
   const int group = ranks.peers.rank(), groups = ranks.peers.size();
   std::optional<dataset::SlabShare> share;
-  if (plan.batching.cut.plan)
-    share = dataset::share_of(plan.batching.cut.plan->inputs(), plan.batching.cut.plan->periodic_input(),
-                              ranks.group.rank(), data, plan.objective.transform(data));
+  if (const auto& cut = plan.batching.cut.plan) {
+    share = dataset::share_of(cut->inputs(), cut->periodic_input(), ranks.group.rank(), data,
+                              plan.objective.transform(data));
+    if (!plan.objective.target.empty()) {
+      share->whole = true;
+      share->target = cut->output(ranks.group.rank());
+    }
+  }
   const dataset::LoaderConfig in_order = {.rank = group,
                                           .ranks = groups,
                                           .global_batch = plan.batching.micro_batch * groups,

@@ -89,11 +89,14 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
       network_memory(plan.network.spec, plan.input, plan.objective.output.shape().channels,
                      plan.batching.micro_batch, arenas, plan.formats.arithmetic, share) +
       reduction_memory(plan.batching.order, plan.formats.wire, census, ranks, micro_batches);
+  std::int64_t outputs = plan.objective.output.values();
+  if (share != nullptr && share->plan.cuts_output())
+    outputs = outputs / plan.input.size * share->plan.output(share->rank).size();
   const auto step = static_cast<std::int64_t>(
       GradientStep::memory_bytes(census, dataset::voxels_in(spec, loaders.training.share),
                                  plan.batching.micro_batch, micro_batches) +
       sizeof(float) * static_cast<std::size_t>(plan.batching.micro_batch) *
-          static_cast<std::size_t>(plan.objective.output.values()));
+          static_cast<std::size_t>(outputs));
   // rank_memory() includes oneDNN, which has planned the network.
   return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
          static_cast<std::int64_t>(

@@ -59,13 +59,6 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   const nn::NetworkCensus census = plan.census();
   plan.objective.output.ensure_made_by(network, census);
   plan.batching = Batching::read(options, context, network, census, plan.input);
-  core::ensure(
-      !plan.batching.cut.plan || plan.objective.smooth == 0, core::Fault::config,
-      "--smooth needs whole samples and --ranks-per-sample {} cuts them: leave that out, or give --smooth off.",
-      plan.batching.cut.ranks_per_sample);
-  core::ensure(!plan.batching.cut.plan || plan.objective.target.empty(), core::Fault::config,
-               "--target needs whole samples and --ranks-per-sample {} cuts them: leave that out.",
-               plan.batching.cut.ranks_per_sample);
   plan.formats =
       NumberFormats::read(options, network, census, images_to_choose_by(plan), plan.batching.order);
   plan.method = Method::read(options);

@@ -92,6 +92,41 @@ TEST_CASE("planes outside of a tensor are those of the opposite face, or zeros, 
   CHECK(nn::transfers_of(*padded).size() == 4);
 }
 
+TEST_CASE("layers that make cells finer are cut where their outputs are") {
+  const CutPlan plan = plan_of("reconet", {1, 32}, 2);
+  CHECK(plan.cuts_output());
+  CHECK(plan.output(1) == Slab{16, 32});
+  int larger = 0;
+  for (int layer = 0; layer < 30; ++layer) {
+    if (plan.to_json().at(static_cast<std::size_t>(layer)).at("layer") != "larger1") continue;
+    larger = layer;
+    break;
+  }
+  CHECK(plan.made(larger, 0) == Slab{0, 16});
+  CHECK(plan.seen(larger, 0) == Slab{-1, 9});  // between the centres of two cells lie the new ones
+  CHECK(plan.fetch(larger, 0)->periodic);
+
+  using namespace nn;
+  const NetworkSpec spec = {"finer",
+                            "voxels",
+                            {{"a", {"voxels"}, Convolution{16, 3, 1, 1}},
+                             {"transposed", {"a"}, TransposedConvolution{16, 4, 2, 1}},
+                             {"linear", {"a"}, Resample{3, Interpolation::linear}},
+                             {"nearest", {"a"}, Resample{3, Interpolation::nearest}},
+                             {"field", {"linear", "nearest"}, Concat{}},
+                             {"mean", {"field"}, GlobalMean{}},
+                             {"mean2", {"transposed"}, GlobalMean{}},
+                             {"join", {"mean", "mean2"}, Concat{}},
+                             {"dense", {"join"}, Dense{0}}}};
+  const CutPlan finer = plan_of(spec, {1, 8}, 2);
+  CHECK_FALSE(finer.cuts_output());
+  CHECK(finer.made(1, 0) == Slab{0, 8});
+  CHECK(finer.seen(1, 0) == Slab{0, 5});
+  CHECK(finer.seen(2, 1) == Slab{3, 8});
+  CHECK(finer.seen(3, 1) == Slab{4, 8});
+  CHECK_FALSE(finer.fetch(3, 0));
+}
+
 TEST_CASE("what cannot be cut is refused with a sentence") {
   using core::Fault;
   expect_error(Fault::config,

@@ -156,6 +156,9 @@ class ClassNetworks(FieldModelTest):
     def test_the_same_bytes_on_other_ranks_and_after_a_stop(self):
         self.assert_same_elsewhere("metrics.json", "report.html", f"fields/simulation-{self.test.identity(1).simulation:05}.h5")
 
+    def test_ranks_share_universes(self):
+        self.assert_same_shared(f"fields/simulation-{self.test.identity(1).simulation:05}.h5", tolerance=1e-3)  # of classes
+
     def test_tides_are_read_too(self):
         model, out, path = (self.root / f"tidal{name}" for name in ("", "-out", ".onnx"))
         succeed("cosmo-train", *self.words, "--tides", 8, "--epochs", 40, "--output", model)

@@ -192,6 +192,20 @@ class FieldNetworks(FieldModelTest):
     def test_the_same_bytes_on_other_ranks_and_after_a_stop(self):
         self.assert_same_elsewhere("metrics.json", "report.html")
 
+    def test_ranks_share_universes(self):
+        name = f"fields/simulation-{self.test.identity(1).simulation:05}.h5"
+        with h5py.File(self.out / name) as file:
+            deviation = file["initial"][()].std()
+        self.assert_same_shared(name, tolerance=1e-5 * deviation)
+        counts = self.suite / f"sim-{self.test.identity(1).simulation:05}/counts_z0.h5"
+        out = self.root / "shared-input"
+        succeed("cosmo-infer", "--model", self.model, "--input", counts, "--ranks-per-sample", 2, "--output", out, ranks=2)
+        with h5py.File(out / "fields/universe-00000.h5") as file, h5py.File(self.out / name) as of_split:
+            np.testing.assert_allclose(file["initial"], of_split["initial"], atol=1e-4 * deviation)
+        done = run("cosmo-infer", "--model", self.model, "--input", counts, "--ranks-per-sample", 3, "--output", self.root / "no", ranks=2)
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertIn("--ranks-per-sample 3 does not divide the number of ranks, 2", error_line(done, "cosmo-infer"))
+
     def test_the_page_and_the_summary(self):
         page = (self.out / "report.html").read_text()
         for part in ("predicted field correlates with the true one", "figures/correlation.svg", "prediction less truth"):

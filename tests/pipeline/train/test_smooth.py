@@ -50,6 +50,24 @@ class Smooth(DirectoryTest):
         succeed("cosmo-train", *steps, "--resume")
         self.assertEqual(self.weights(self.root / "steps")[-1], self.weights(self.model)[-1])
 
+    def test_ranks_share_samples(self):
+        """But for rounding: of a step of all samples, as gradients cancel where a network normalises."""
+        losses = []
+        for ranks in (1, 2):
+            output = self.root / f"trained-{ranks}"
+            succeed("cosmo-train", "--data", self.data, "--output", output, *WORDS[:4], "--global-batch", 32, "--optimizer", "sgd",
+                    "--learning-rate", 0.01, "--smooth", 6, "--ranks-per-sample", ranks, ranks=ranks)
+            losses.append(next(csv.DictReader((output / "history.csv").read_text().splitlines())))
+        for name in ("train_loss", "validation_loss"):
+            self.assertAlmostEqual(*(float(row[name]) for row in losses), delta=2e-5 * float(losses[0][name]))
+        predicted = []
+        for ranks in (1, 2):
+            out = self.root / f"shared-{ranks}"
+            succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--ranks-per-sample", ranks, "--output", out, "--baselines", "centre", ranks=ranks)
+            predicted.append([float(row["predicted_sigma8"]) for row in csv.DictReader((out / "universes.csv").read_text().splitlines())])
+        for a, b in zip(*predicted):
+            self.assertAlmostEqual(a, b, delta=1e-5)
+
     def test_a_suite_is_predicted_as_its_split(self):
         of_split, of_suite = self.root / "split", self.root / "suite"
         succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", of_split, "--baselines", "centre", ranks=2)
