@@ -12,6 +12,14 @@ std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.2f} %", 100 * part / whole) : "";
 }
 
+std::string definition_of(const nn::ModelManifest& model) {
+  const auto& web = model.target->web;
+  if (!web) return "";
+  return fmt::format(
+      "A voxel's class is the number of eigenvalues above {:g} of the tidal tensor of the density smoothed by {:g} Mpc/h. ",
+      web->threshold, web->radius);
+}
+
 std::string table_of_classes(const ClassMetrics& metrics) {
   const ClassOutcome &network = metrics.network, &finder = metrics.finder;
   const auto all = static_cast<double>(network.confusion.sum());
@@ -79,10 +87,10 @@ std::string class_html(const ClassPage& page, const std::vector<html::Figure>& f
       "agreement", "Agreement, class by class",
       table_of_classes(metrics) + table_of_all(metrics) +
           html::paragraph(fmt::format(
-              "All voxels of {} universes, with standard errors over universes. IoU: intersection over union of the true and the "
+              "{}All voxels of {} universes, with standard errors over universes. IoU: intersection over union of the true and the "
               "predicted voxels; MCC: Matthews' correlation. The finder takes the counts for the density; its R has the largest "
               "macro F1 of {} on these universes.",
-              metrics.universes, metrics.smoothings.size())));
+              definition_of(page.model), metrics.universes, metrics.smoothings.size())));
   content += html::section(
       "confusion", "Confusion",
       table_of_confusion(metrics.network.confusion) + html::paragraph("Of the voxels of each true class."));
@@ -92,7 +100,7 @@ std::string class_html(const ClassPage& page, const std::vector<html::Figure>& f
           figures,
           fmt::format(
               "Simulation {}: the input, averaged along x over an eighth of the box, and the classes of "
-              "its first plane, from void to node.",
+              "its first plane: void black, wall purple, filament orange, node pale yellow.",
               page.slices.simulation)));
   content += page_origin(page.data, page.split, page.model);
   return html::page("Predicted classes", content);

@@ -179,6 +179,10 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
     facts.emplace_back(core::key_of("tides", model.input.voxel_size.unit),
                        fmt::format("{}", normalisation.tides));
     if (model.target->has_classes()) facts.emplace_back("classes", core::Json(core::kWebClasses).dump());
+    if (const auto& web = model.target->web) {
+      facts.emplace_back("web_radius_mpc_h", fmt::format("{}", web->radius));
+      facts.emplace_back("web_threshold", fmt::format("{}", web->threshold));
+    }
   }
   if (has_graph_posterior(model))
     facts.emplace_back("posterior_sha256", model.base.find(nn::kPosteriorFile)->sha256);

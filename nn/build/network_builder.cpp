@@ -35,9 +35,9 @@ NetworkBuilder::NetworkBuilder(const dnnl::engine& engine_, Mode mode_, const Ar
       share(share_ == nullptr ? std::nullopt : std::optional(*share_)),
       scratch_slot_(memory.slot()) {}
 
-void NetworkBuilder::begin_layer(int index, int last_reader, std::optional<int> before) {
+void NetworkBuilder::begin_layer(int index, int last_reader, std::optional<int> before, bool forward_only) {
   layer_ = index;
-  tensors.begin_layer(index, last_reader, before);
+  tensors.begin_layer(index, last_reader, before, forward_only);
 }
 
 dnnl::memory NetworkBuilder::reordered(std::vector<Operation>& operations, const dnnl::memory& source,

@@ -52,7 +52,7 @@ class NetworkBuilder {
   std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
   /// Begins layer `index`: see TensorLanes.
-  void begin_layer(int index, int last_reader, std::optional<int> before);
+  void begin_layer(int index, int last_reader, std::optional<int> before, bool forward_only);
   /// Whether the current layer reads a slab of a tensor.
   bool reads_slab() const { return share && share->plan.reads_slab(layer_); }
   /// The planes of the current layer, if it reads a slab: of its output that are made, of its input that are seen.

@@ -79,14 +79,9 @@ CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape inp
       return source < 0 || layers_[static_cast<std::size_t>(source)].is_cut;
     });
     if (std::ranges::count(sources[i], -1) > 0) first.push_back(i);
-    layers_.push_back({spec.layers[i].name,
-                       sources[i],
-                       census.layers[i],
+    layers_.push_back({spec.layers[i].name, sources[i], census.layers[i],
                        std::holds_alternative<GlobalMean>(spec.layers[i].kind),
-                       reach.known && has_planes && reads_slabs,
-                       reach.periodic && reach.padding > 0,
-                       reach,
-                       {}});
+                       reach.known && has_planes && reads_slabs, reach.periodic && reach.padding > 0, reach});
   }
   ensure(
       first.size() == 1, Fault::config,
@@ -133,14 +128,33 @@ void CutPlan::choose_planes(const NetworkSpec& spec) {
     LayerCut& layer = layers_[i];
     const int planes = layer.census.output.size;
     layer.made = shares(planes, ranks_, grains[i]);
+    if (readers[i].size() == 1 && may_overlap(spec.layers[i], layer)) {
+      const auto only = static_cast<int>(readers[i].front());
+      const LayerCut& reads = layers_[readers[i].front()];
+      const bool around =
+          std::holds_alternative<Convolution>(spec.layers[readers[i].front()].kind) && reads.periodic;
+      if (reads.is_cut && (around || reads.overlaps)) {
+        for (int rank = 0; rank < ranks_; ++rank)
+          layer.made[static_cast<std::size_t>(rank)] = seen(only, rank);
+        layer.overlaps = layer.periodic = true;
+        continue;
+      }
+    }
     const LayerCut* reader = follower(i);
-    if (reader == nullptr) continue;
+    if (reader == nullptr || reader->overlaps) continue;
     for (std::size_t rank = 0; rank < layer.made.size(); ++rank) {
       const auto [first, last] = reader->made[rank];
       layer.made[rank] = {first * reader->reach.stride, last * reader->reach.stride};
     }
     layer.made.back().last = planes;  // with those of an incomplete window
   }
+}
+
+bool CutPlan::may_overlap(const Layer& layer, const LayerCut& cut) const {
+  const auto* resample = std::get_if<Resample>(&layer.kind);
+  return cut.is_cut &&
+         (std::holds_alternative<Add>(layer.kind) || std::holds_alternative<Concat>(layer.kind) ||
+          (resample != nullptr && resample->interpolation == Interpolation::periodic));
 }
 
 Slab CutPlan::seen(int layer, int rank) const {
@@ -171,11 +185,8 @@ bool CutPlan::sees_own(int layer, int source) const {
       layers_[static_cast<std::size_t>(layer)].reach;
   for (int rank = 0; rank < ranks_; ++rank) {
     const Slab own = made(source, rank), made_here = made(layer, rank);
-    if (finer) {
-      if (seen(layer, rank) != own) return false;
-      continue;
-    }
-    if (padding > 0 || own.first != made_here.first * stride || own.size() < window ||
+    if (seen(layer, rank) == own) continue;
+    if (finer || padding > 0 || own.first != made_here.first * stride || own.size() < window ||
         (own.size() - window) / stride + 1 != made_here.size())
       return false;
   }

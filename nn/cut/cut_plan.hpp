@@ -93,7 +93,9 @@ class CutPlan {
     bool is_cut;  ///< whether it makes slabs
     bool periodic;
     Reach reach;
-    std::vector<core::Slab> made;  ///< (ranks) planes of its output
+    std::vector<core::Slab> made = {};  ///< (ranks) planes of its output
+    /// Whether these overlap: its only reader is spared a copy of all to fetch planes around its own, which are cheaper to make.
+    bool overlaps = false;
   };
   /// A rank's part of a layer.
   struct Part {
@@ -107,6 +109,8 @@ class CutPlan {
   std::vector<Part> parts() const;
   static Reach reach_of(const Layer& layer);
   void choose_planes(const NetworkSpec& spec);
+  /// Whether a layer without weights may make the planes around its own, wherever they are.
+  bool may_overlap(const Layer& layer, const LayerCut& cut) const;
   /// Whether a layer makes its planes from exactly those that its input's layer made.
   bool sees_own(int layer, int source) const;
 

@@ -30,8 +30,9 @@ Taps finer(std::int64_t side, const Resample& layer, const core::Slab& made, con
   const bool wraps = layer.interpolation == Interpolation::periodic && seen.size() == side && seen.first == 0;
   Taps taps;
   for (std::int64_t cell = made.first; cell < made.last; ++cell) {
-    const std::int64_t own = cell / layer.factor;
-    const std::int64_t twice = 2 * (cell % layer.factor) + 1 - layer.factor;  // 2 factor × that distance
+    const std::int64_t part = core::wrapped(static_cast<int>(cell), layer.factor),
+                       own = (cell - part) / layer.factor;
+    const std::int64_t twice = 2 * part + 1 - layer.factor;  // 2 factor × that distance
     taps.push_back({{own - seen.first, 1}});
     if (layer.interpolation == Interpolation::nearest || twice == 0) continue;
     std::int64_t other = own + (twice > 0 ? 1 : -1);

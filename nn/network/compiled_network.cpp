@@ -10,6 +10,19 @@ namespace cosmo::nn {
 
 namespace {
 
+/// Whether no backward pass reads the values of a layer's output: cells that were made finer and are joined to others.
+bool is_forward_only(const NetworkSpec& spec, const Graph& graph, int layer) {
+  const auto kind_of = [&](int index) -> const auto& {
+    return spec.layers[static_cast<std::size_t>(index)].kind;
+  };
+  return std::holds_alternative<Resample>(kind_of(layer)) && !graph.reads(layer).empty() &&
+         std::ranges::all_of(graph.reads(layer), [&](const Graph::Read& read) {
+           return std::holds_alternative<Concat>(kind_of(read.layer)) ||
+                  std::holds_alternative<Add>(kind_of(read.layer)) ||
+                  std::holds_alternative<Resample>(kind_of(read.layer));
+         });
+}
+
 /// The layer that the last dense layer reads, or -1.
 int read_by_last_dense(const NetworkSpec& spec, const Graph& graph) {
   for (int i = static_cast<int>(spec.layers.size()); i-- > 0;) {
@@ -48,7 +61,7 @@ void CompiledNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, i
   const std::vector<int>& sources = graph.sources(index);
   const bool kept = index == features && builder.mode == Mode::inference;
   const int last_reader = kept ? static_cast<int>(spec.layers.size()) : graph.last_reader(index);
-  builder.begin_layer(index, last_reader, planes_before(graph, index));
+  builder.begin_layer(index, last_reader, planes_before(graph, index), is_forward_only(spec, graph, index));
   std::vector<Tensor> inputs, seen;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     inputs.push_back(input_of(spec, graph, {index, i}));

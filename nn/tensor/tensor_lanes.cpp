@@ -6,10 +6,11 @@
 
 namespace cosmo::nn {
 
-void TensorLanes::begin_layer(int index, int last_reader, std::optional<int> before) {
+void TensorLanes::begin_layer(int index, int last_reader, std::optional<int> before, bool forward_only) {
   layer_ = index;
   last_reader_ = last_reader;
   before_ = before;
+  forward_only_ = forward_only;
 }
 
 std::optional<std::size_t> TensorLanes::offset(const dnnl::memory::desc& layout) const {
@@ -41,7 +42,7 @@ Tensor TensorLanes::copied_input(const dnnl::memory::desc& layout) { return {mem
 Tensor TensorLanes::output(const dnnl::memory::desc& layout, double slope) {
   const int lane = take_lane(last_reader_), shared = slot_of(lane);
   const auto behind = offset(layout);
-  const Margin margin = {training_ ? memory_.slot() : shared, training_ ? shared : -1};
+  const Margin margin = {training_ && !forward_only_ ? memory_.slot() : shared, training_ ? shared : -1};
   return {memory_.place(margin.values, layout, behind.value_or(0)),
           training_ ? memory_.place(shared, layout, behind.value_or(0)) : dnnl::memory(),
           slope,

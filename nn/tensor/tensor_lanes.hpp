@@ -10,8 +10,8 @@
 namespace cosmo::nn {
 
 /// Places tensors layer by layer. A lane is a slot that tensors use one after another. In training values have slots of
-/// their own, and a gradient shares a lane with those whose readers are all done; in inference the values share lanes in
-/// this way.
+/// their own, except those that no backward pass reads, and a gradient shares a lane with those whose readers are all done; in
+/// inference the values share lanes in this way.
 class TensorLanes {
  public:
   /// For training or for inference.
@@ -19,8 +19,8 @@ class TensorLanes {
       : memory_(memory), training_(training), temporary_slot_(memory.slot()) {}
 
   /// Begins layer `index`, whose output is last read by layer `last_reader`, which fetches `before` planes before it
-  /// (nothing: its readers need none).
-  void begin_layer(int index, int last_reader, std::optional<int> before);
+  /// (nothing: its readers need none). `forward_only`: no backward pass reads its values.
+  void begin_layer(int index, int last_reader, std::optional<int> before, bool forward_only = false);
   /// Records that the current layer passes on its input, which lives in `lane`, as its output.
   void keep_for_readers(int lane);
   /// The network's input, which has no gradient and whose data the caller of the network provides.
@@ -56,6 +56,7 @@ class TensorLanes {
   int layer_ = 0;
   int last_reader_ = 0;
   std::optional<int> before_;
+  bool forward_only_ = false;
 };
 
 }  // namespace cosmo::nn

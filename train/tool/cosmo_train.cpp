@@ -110,6 +110,10 @@ class TrainingStage : public core::Stage {
           "--loss {} is accepted until 0.5: a training with --loss mse ends with a posterior, which the network need not "
           "learn and which holds its errors and their correlations, too.",
           plan.objective.output.option());
+    if (spec.target && plan.objective.target.empty())
+      run.log.info(
+          "{} has {} beside its counts, which this training of parameters leaves out: --target {} learns it.",
+          plan.data, spec.target->name, spec.target->name);
     const auto& drops = plan.schedule.drops;
     if (!drops.empty() && drops.back().epochs >= plan.epochs) {
       run.log.warn(

@@ -102,7 +102,12 @@ TEST_CASE("layers that make cells finer are cut where their outputs are") {
     larger = layer;
     break;
   }
-  CHECK(plan.made(larger, 0) == Slab{0, 16});
+  // The convolution that reads them beside others sees planes around its own, which are made, not fetched.
+  CHECK(plan.made(larger, 0) == Slab{-1, 17});
+  CHECK(plan.made(larger + 1, 0) == Slab{-1, 17});
+  CHECK_FALSE(plan.fetch(larger + 1, 1));
+  CHECK_FALSE(plan.fetch(larger + 2, 0));
+  CHECK(plan.fetch(larger + 1, 0)->periodic);
   CHECK(plan.seen(larger, 0) == Slab{-1, 9});  // between the centres of two cells lie the new ones
   CHECK(plan.fetch(larger, 0)->periodic);
 

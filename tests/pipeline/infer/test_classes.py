@@ -147,6 +147,8 @@ class ClassNetworks(FieldModelTest):
         self.assertEqual([tensor.name for tensor in graph.graph.output], ["logits"])
         facts = {entry.key: entry.value for entry in graph.metadata_props}
         self.assertEqual((facts["target"], json.loads(facts["classes"])), ("web", CLASSES))
+        self.assertEqual((facts["web_radius_mpc_h"], facts["web_threshold"]), ("8", "0.1"))
+        self.assertIn("eigenvalues above 0.1 of the tidal tensor of the density smoothed by 8 Mpc/h", (self.out / "report.html").read_text())
         for i, expected in enumerate(self.classes(self.out)):
             logits = evaluate(graph, counts=self.test.voxels(i).astype("f4")[None, None])["logits"]
             close = np.diff(np.sort(logits[0], 0)[2:], axis=0)[0] < 1e-3
@@ -157,7 +159,7 @@ class ClassNetworks(FieldModelTest):
         self.assert_same_elsewhere("metrics.json", "report.html", f"fields/simulation-{self.test.identity(1).simulation:05}.h5")
 
     def test_ranks_share_universes(self):
-        self.assert_same_shared(f"fields/simulation-{self.test.identity(1).simulation:05}.h5", tolerance=1e-3)  # of classes
+        self.assert_same_shared(f"fields/simulation-{self.test.identity(1).simulation:05}.h5", tolerance=1e-3)  # one voxel in a thousand
 
     def test_tides_are_read_too(self):
         model, out, path = (self.root / f"tidal{name}" for name in ("", "-out", ".onnx"))
