@@ -20,7 +20,7 @@ using WriteFile = std::function<void(std::size_t, const std::filesystem::path&)>
 /// stay recorded.
 void publish_shards(const core::Communicator& comm, core::Progress& progress, core::OutputDirectory& output,
                     std::span<const std::string> paths, const WriteFile& write);
-/// The same of groups of ranks, as many consecutive ones in each: `write` is called by all of this rank's `group`, which agree
+/// The same of groups of consecutive ranks, all of one size: `write` is called by all of this rank's `group`, which agree
 /// on its errors and whose root writes the file.
 void publish_shards(const core::Communicator& comm, const core::Communicator& group, core::Progress& progress,
                     core::OutputDirectory& output, std::span<const std::string> paths,

@@ -44,8 +44,8 @@ class FieldPredictor {
   dataset::InputMaker inputs_;
   bool reads_velocity_;
   core::Buffer<float> input_;
-  std::deque<nn::CutPlan> plans_;  ///< of each network; none in a group of one rank
-  std::vector<float> planes_;      ///< of the input, for the next network
+  std::deque<nn::CutPlan> plans_;  ///< the networks'; none in a group of one rank
+  std::vector<float> planes_;      ///< those of the input that the next network reads
   std::vector<float> gathered_;    ///< outputs of all ranks
   std::vector<nn::Network> networks_;
   std::vector<nn::FieldTarget>

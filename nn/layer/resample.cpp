@@ -56,8 +56,8 @@ Taps transpose(const Taps& taps, std::int64_t side) {
   return transposed;
 }
 
-/// Maps images (from_depth, from_side², block) to others with as many planes as there are `planes` and as many cells along
-/// the other axes as `taps`. Each sum is in the order of its terms, for any number of threads.
+/// Maps images (from_depth, from_side², block) to others, (planes, taps², block). Each sum is in the order of its terms, for
+/// any number of threads.
 struct Resampling {
   std::int64_t images, from_depth, from_side, block;
   Taps planes, taps;
