@@ -29,7 +29,7 @@ struct SlabShare {
 SlabShare share_of(const std::vector<core::Slab>& slabs, bool periodic, int rank, const DatasetManifest& data,
                    const VoxelTransform& transform);
 
-/// Copies a rank's planes of a whole cube, (channels, side, side, side); planes outside of it are those of the
+/// Copies the planes that a rank has of a whole cube, (channels, side, side, side); planes outside of it are those of the
 /// opposite face or, unless it is periodic, zeros.
 void copy_planes_of(std::span<const float> cube, int side, const core::Slab& planes, bool periodic,
                     std::span<float> part);
