@@ -1,5 +1,7 @@
 """What tests of models of fields and of classes share."""
 
+import json
+
 from toolkit import STOPPED, DirectoryTest, run, succeed
 
 
@@ -17,3 +19,4 @@ class FieldModelTest(DirectoryTest):
         self.assertEqual(stopped.returncode, STOPPED, stopped.stderr)
         succeed(*words, "--output", self.root / "stopped")
         self.assertEqual(*[(self.root / name / "history.csv").read_text() for name in ("one", "stopped")])
+        self.assertEqual(*[json.loads((self.root / name / "manifest.json").read_text()).get("field_posterior") for name in ("one", "stopped")])
