@@ -67,10 +67,10 @@ double sample_noise(fourier::FourierMesh& noise, std::uint64_t seed, const Predi
   const sim::LinearPower power = spectrum.power();
   const double unit = std::pow(box / noise.side(), 1.5);  // √V of a mode over √N³ of the noise
   const auto wavenumber = [&](double k) { return k / spectrum.wavenumber_unit(); };
-  const sim::ModeTable whitening(noise, [&](double k) {
-    return k == 0 ? 0 : posterior.gain_at(wavenumber(k)) * unit / std::sqrt(power(k));
-  });
   const double variance = spectrum.variance(density.side);
+  const sim::ModeTable whitening(noise, [&](double k) {
+    return k == 0 ? 0 : posterior.gain_at(wavenumber(k), variance) * unit / std::sqrt(power(k));
+  });
   const sim::ModeTable left(
       noise, [&](double k) { return std::sqrt(posterior.power_left_at(wavenumber(k), variance)); });
   const std::vector<Mode> phase = phases(limit, density.side);

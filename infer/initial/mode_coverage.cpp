@@ -33,7 +33,7 @@ std::vector<CoverSums> covered(const fourier::FieldSpectra& spectra, const nn::F
   const sim::LinearPower power = spectrum.power();
   const double variance = spectrum.variance(spectra.truth().side());
   const double volume = std::pow(spectrum.box_mpc_h(), 3), most = -std::log(1 - CoverSums::kLevel);
-  const sim::ModeTable gain(spectra.truth(), [&](double k) { return posterior.gain_at(k); });
+  const sim::ModeTable gain(spectra.truth(), [&](double k) { return posterior.gain_at(k, variance); });
   const sim::ModeTable limit(spectra.truth(), [&](double k) {
     return most * posterior.power_left_at(k, variance) * power(k * spectrum.wavenumber_unit()) / volume;
   });

@@ -59,6 +59,14 @@ void declare_spectrum(core::Options& options) {
   sim::TransferChoice::declare(options, std::nullopt);
 }
 
+std::string options_of(const StatedSpectrum& spectrum) {
+  std::string options;
+  for (const std::string_view name : kOfSpectrum)
+    options += fmt::format("--{} {} ", histogram::option_of(name),
+                           spectrum.cosmology.*core::find_cosmology_parameter(name)->member);
+  return options + fmt::format("--transfer {}", spectrum.transfer.transfer);
+}
+
 void refuse_spectrum(const core::Options& options, const std::string& with) {
   std::vector<std::string> names = {kTransfer, "transfer-units"};
   for (const std::string_view name : kOfSpectrum) names.push_back(histogram::option_of(name));

@@ -29,6 +29,8 @@ struct StatedSpectrum {
 
 /// Declares the parameters that it depends on under their names in cosmo-sim, and --transfer.
 void declare_spectrum(core::Options& options);
+/// "--omega-m 0.31 --sigma8 0.8 …": the options that give cosmo-sim this spectrum.
+std::string options_of(const StatedSpectrum& spectrum);
 /// Throws Error{usage} naming such an option that was chosen; `with` is what it applies to.
 void refuse_spectrum(const core::Options& options, const std::string& with);
 

@@ -35,7 +35,7 @@ struct SampleJob {
   std::uint64_t seed = 0;
   int particles = 0;
   fs::path path;
-  std::vector<std::string> refusals;  ///< of a dry run
+  std::vector<std::string> refusals;  ///< that a dry run reports
 
   const Model& model() const { return models.first(); }
   const std::string& name() const { return universes.list.universes.front().name; }
@@ -121,7 +121,7 @@ double make_sample(const core::Invocation& run, const SampleJob& job) {
   return rms;
 }
 
-/// How far the rms of a sample may be off 1: by chance, 5 deviations, or by a tenth of the power of the waves that the model tells.
+/// How far the rms of a sample may be off 1: by chance, 5 deviations, or by a tenth of the power of the waves that the model predicts.
 double largest_chance(const SampleJob& job) {
   const double cells = std::pow(job.particles, 3);
   const int told = 2 * ((std::min(job.particles, job.universes.sides.front()) - 1) / 2) + 1;
@@ -182,8 +182,8 @@ void run_sample(const core::Invocation& run) {
   SampleJob& job = *read;
   Json facts = facts_of(job);
   const bool dry_run = run.options.flag("dry-run");
-  std::string text = fmt::format("{}{}: {}³ values of seed {}\n", dry_run ? "would write " : "",
-                                 job.path.string(), job.particles, job.seed);
+  std::string text = fmt::format("{}{}: {}³ values of seed {}, for\n{}\n", dry_run ? "would write " : "",
+                                 job.path.string(), job.particles, job.seed, options_of(*job.spectrum));
   if (dry_run) {
     facts.update({{"dry_run", true}, {"refusals", job.refusals}});
   } else {

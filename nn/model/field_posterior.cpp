@@ -28,7 +28,10 @@ double interpolated(const std::vector<double>& k, const std::vector<double>& val
 
 }  // namespace
 
-double FieldPosterior::gain_at(double wavenumber) const { return interpolated(k, gain, wavenumber); }
+double FieldPosterior::gain_at(double wavenumber, double of_variance) const {
+  return interpolated(k, gain, wavenumber) *
+         std::pow(of_variance / variance, interpolated(k, gain_slope, wavenumber));
+}
 
 double FieldPosterior::power_left_at(double wavenumber, double of_variance) const {
   std::vector<double> odds;  // they grow as exponentials of k: their logarithms are interpolated
@@ -39,6 +42,7 @@ double FieldPosterior::power_left_at(double wavenumber, double of_variance) cons
 void to_json(core::Json& json, const FieldPosterior& posterior) {
   json = {{"k", posterior.k},
           {"gain", posterior.gain},
+          {"gain_slope", posterior.gain_slope},
           {"power_left", posterior.power_left},
           {"variance", posterior.variance},
           {"slope", posterior.slope},
@@ -46,16 +50,18 @@ void to_json(core::Json& json, const FieldPosterior& posterior) {
 }
 
 void from_json(const core::Json& json, FieldPosterior& posterior) {
-  posterior = {json.at("k"),        json.at("gain"),  json.at("power_left"),
+  posterior = {json.at("k"),        json.at("gain"),  json.at("gain_slope"), json.at("power_left"),
                json.at("variance"), json.at("slope"), json.at("universes")};
 }
 
 void check(const FieldPosterior& posterior, const std::string& source) {
-  const auto& [k, gain, left, variance, slope, universes] = posterior;
+  const auto& [k, gain, slopes, left, variance, slope, universes] = posterior;
   const bool increases = std::ranges::adjacent_find(k, std::greater_equal()) == k.end();
   core::ensure(
-      !k.empty() && k.size() == gain.size() && k.size() == left.size() && increases && k.front() > 0 &&
-          std::isfinite(k.back()) && std::ranges::all_of(gain, [](double a) { return std::isfinite(a); }) &&
+      !k.empty() && k.size() == gain.size() && k.size() == slopes.size() && k.size() == left.size() &&
+          increases && k.front() > 0 && std::isfinite(k.back()) &&
+          std::ranges::all_of(gain, [](double a) { return std::isfinite(a); }) &&
+          std::ranges::all_of(slopes, [](double a) { return std::isfinite(a); }) &&
           std::ranges::all_of(left, [](double s) { return s >= 0 && s <= 1; }) && variance > 0 &&
           std::isfinite(variance) && std::isfinite(slope) && universes >= 1,
       core::Fault::format,

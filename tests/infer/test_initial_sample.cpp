@@ -38,7 +38,7 @@ std::vector<float> density_of(const core::Communicator& comm, std::uint64_t seed
 }
 
 nn::FieldPosterior posterior_of(double gain, double left) {
-  return {{0.1, 0.3}, {gain, gain}, {left, left}, 1, 0, 1};
+  return {{0.1, 0.3}, {gain, gain}, {0, 0}, {left, left}, 1, 0, 1};
 }
 
 /// Largest |a - factor b| of the modes that `chosen` selects, over the rms of b's.
@@ -105,7 +105,7 @@ TEST_CASE("a wave seen at the centres of voxels keeps its place at the nodes of 
         Approx(0.5 * 0.5 * std::sqrt(std::pow(kBox / kParticles, 3) / power)).epsilon(1e-4));
 }
 
-TEST_CASE("without a prediction a sample is its seed's noise, and half told it is half of each") {
+TEST_CASE("without a prediction a sample is its seed's noise, and of half a prediction it is half of each") {
   const core::Communicator comm = core::Communicator::self();
   const std::vector<float> density = density_of(comm, 7, kParticles, kVoxels);
   fourier::FourierMesh sample(comm, {kParticles, kBox}), own(comm, {kParticles, kBox}),

@@ -41,33 +41,65 @@ struct UniverseBin {
   BinSums sums;
 };
 
-/// A bin of all universes: how much of each one's power its prediction leaves.
+/// A bin of all universes.
 struct LeftBin {
-  double gain;
-  double modes;                     ///< of one universe, k and -k counted once
-  std::vector<double> left, truth;  ///< Σ|t − gain p|² and Σ|t|² of each universe
-  double share;                     ///< power_left of a universe of the reference's variance
+  double modes;                               ///< those of one universe, k and -k counted once
+  double gain = 0, gain_slope = 0;            ///< those of the posterior
+  double share = 1;                           ///< its power_left
+  std::vector<double> left = {}, truth = {};  ///< Σ|t − gain p|² and Σ|t|² of each universe
 };
-
-/// A share of power if its odds against the rest are `factor` times as large; 0 and 1 stay.
-double with_odds(double share, double factor) { return share * factor / (1 - share + share * factor); }
 
 double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-LeftBin left_in(const std::vector<BinSums>& universes) {
-  BinSums all;
-  for (const BinSums& one : universes) all.add(one);
-  LeftBin bin{all.sums.prediction > 0 ? all.sums.cross / all.sums.prediction : 0,
-              static_cast<double>(universes.front().sums.modes) / 2,
-              {},
-              {},
-              0};
-  for (const BinSums& one : universes) {
-    const auto& [p, t, cross, modes] = one.sums;
-    bin.left.push_back(t - 2 * bin.gain * cross + bin.gain * bin.gain * p);
-    bin.truth.push_back(t);
+/// A share of power if its odds against the rest are `factor` times as large; 0 and 1 stay.
+double with_odds(double share, double factor) { return share * factor / (1 - share + share * factor); }
+
+/// Measures what the gain leaves of each universe. `logarithms`: of the universes' variances.
+void measure_left(LeftBin& bin, const std::vector<BinSums>& universes,
+                  const std::vector<double>& logarithms) {
+  bin.left.clear();
+  for (std::size_t u = 0; u < universes.size(); ++u) {
+    const auto& [p, t, cross, modes] = universes[u].sums;
+    const double gain = bin.gain * std::exp(bin.gain_slope * logarithms[u]);
+    bin.left.push_back(t - 2 * gain * cross + gain * gain * p);
+  }
+}
+
+/// The gain with the least left, for the bin's slope.
+double best_gain(const LeftBin& bin, const std::vector<BinSums>& universes,
+                 const std::vector<double>& logarithms) {
+  double cross = 0, power = 0;
+  for (std::size_t u = 0; u < universes.size(); ++u) {
+    const double factor = std::exp(bin.gain_slope * logarithms[u]);
+    cross += factor * universes[u].sums.cross;
+    power += factor * factor * universes[u].sums.prediction;
+  }
+  return power > 0 ? cross / power : 0;
+}
+
+/// Fits gain and slope by least squares, with a Gaussian of mean 0 and deviation 1/2 for the slope, for few
+/// universes, or equal ones.
+LeftBin fit_gain(const std::vector<BinSums>& universes, const std::vector<double>& logarithms) {
+  constexpr int kSteps = 5;
+  constexpr double kSlopes = 0.5;
+  LeftBin bin{static_cast<double>(universes.front().sums.modes) / 2};
+  for (const BinSums& one : universes) bin.truth.push_back(one.sums.truth);
+  for (int step = 0; step <= kSteps; ++step) {
+    bin.gain = best_gain(bin, universes, logarithms);
+    measure_left(bin, universes, logarithms);
+    const double noise = sum_of(bin.left) / (2 * bin.modes * static_cast<double>(universes.size()));
+    if (step == kSteps || noise <= 0) break;
+    double score = -bin.gain_slope / (kSlopes * kSlopes), information = 1 / (kSlopes * kSlopes);
+    for (std::size_t u = 0; u < universes.size(); ++u) {
+      const double derivative = bin.gain * std::exp(bin.gain_slope * logarithms[u]) * logarithms[u];
+      const auto& [p, t, cross, modes] = universes[u].sums;
+      score += derivative * cross / noise;
+      if (logarithms[u] != 0) score -= derivative * derivative / logarithms[u] * p / noise;
+      information += derivative * derivative * p / noise;
+    }
+    bin.gain_slope += score / information;
   }
   const double truth = sum_of(bin.truth);
   bin.share = truth > 0 ? std::clamp(sum_of(bin.left) / truth, 0.0, 1.0) : 1;
@@ -75,7 +107,7 @@ LeftBin left_in(const std::vector<BinSums>& universes) {
 }
 
 /// Fits the slope, and each bin's share for it, by Newton's steps on the likelihood of Gaussian modes, with a Gaussian of mean 0 and
-/// deviation 1 for the slope, which few universes or equal ones do not tell. `logarithms`: of the universes' variances.
+/// deviation 1 for the slope, for few universes, or equal ones. `logarithms`: of the universes' variances.
 double fit_slope(std::vector<LeftBin>& bins, const std::vector<double>& logarithms) {
   constexpr int kSteps = 20;
   double slope = 0;
@@ -119,11 +151,12 @@ nn::FieldPosterior posterior_of(const std::vector<std::vector<BinSums>>& univers
     const auto& [sums, k] = own.front();
     if (sums.modes == 0) continue;
     posterior.k.push_back(k / static_cast<double>(sums.modes));
-    bins.push_back(left_in(own));
+    bins.push_back(fit_gain(own, logarithms));
   }
   posterior.slope = fit_slope(bins, logarithms);
   for (const LeftBin& bin : bins) {
     posterior.gain.push_back(bin.gain);
+    posterior.gain_slope.push_back(bin.gain_slope);
     posterior.power_left.push_back(bin.share);
   }
   return posterior;
