@@ -93,11 +93,10 @@ LeftBin fit_gain(const std::vector<BinSums>& universes, const std::vector<double
     if (step == kSteps || noise <= 0) break;
     double score = -bin.gain_slope / (kSlopes * kSlopes), information = 1 / (kSlopes * kSlopes);
     for (std::size_t u = 0; u < universes.size(); ++u) {
-      const double derivative = bin.gain * std::exp(bin.gain_slope * logarithms[u]) * logarithms[u];
-      const auto& [p, t, cross, modes] = universes[u].sums;
-      score += derivative * cross / noise;
-      if (logarithms[u] != 0) score -= derivative * derivative / logarithms[u] * p / noise;
-      information += derivative * derivative * p / noise;
+      const fourier::SpectrumSums& sums = universes[u].sums;
+      const double gain = bin.gain * std::exp(bin.gain_slope * logarithms[u]);
+      score += gain * logarithms[u] * (sums.cross - gain * sums.prediction) / noise;
+      information += std::pow(gain * logarithms[u], 2) * sums.prediction / noise;
     }
     bin.gain_slope += score / information;
   }
@@ -131,16 +130,19 @@ double fit_slope(std::vector<LeftBin>& bins, const std::vector<double>& logarith
   return slope;
 }
 
+double variance_of(const std::vector<BinSums>& universe) {
+  double variance = 0;
+  for (const BinSums& bin : universe) variance += bin.sums.truth;
+  return variance;
+}
+
 /// From the bins of each universe.
 nn::FieldPosterior posterior_of(const std::vector<std::vector<BinSums>>& universes) {
   nn::FieldPosterior posterior;
   posterior.universes = static_cast<int>(universes.size());
   std::vector<double> logarithms;
-  for (const std::vector<BinSums>& universe : universes) {
-    double variance = 0;
-    for (const BinSums& bin : universe) variance += bin.sums.truth;
-    logarithms.push_back(std::log(variance));
-  }
+  for (const std::vector<BinSums>& universe : universes)
+    logarithms.push_back(std::log(variance_of(universe)));
   const double mean = sum_of(logarithms) / static_cast<double>(logarithms.size());
   for (double& logarithm : logarithms) logarithm -= mean;
   posterior.variance = std::exp(mean);
@@ -178,8 +180,8 @@ void measure(fourier::FieldSpectra& spectra, std::uint32_t sample, std::span<con
 
 }  // namespace
 
-nn::FieldPosterior fit_field_posterior(const core::Communicator& comm, const core::Log& log,
-                                       const ModelToFit& of, const FieldPosteriorData& data) {
+std::optional<nn::FieldPosterior> fit_field_posterior(const core::Communicator& comm, const core::Log& log,
+                                                      const ModelToFit& of, const FieldPosteriorData& data) {
   const core::Timer timer;
   const auto& [directory, model] = of;
   const std::vector<std::uint32_t> samples = unrolled_samples(data.validation, data.validation.size());
@@ -224,6 +226,8 @@ nn::FieldPosterior fit_field_posterior(const core::Communicator& comm, const cor
   for (auto& [sample, bins] : by_sample) universes.push_back(std::move(bins));
   log.info("field posterior: fitted to {} validation universes in {}", samples.size(),
            core::format_duration(timer.seconds()));
+  std::erase_if(universes, [](const auto& universe) { return variance_of(universe) <= 0; });
+  if (universes.empty()) return std::nullopt;
   nn::FieldPosterior posterior = posterior_of(universes);
   posterior.variance /= data.target.scale * data.target.scale;  // in physical units
   return posterior;

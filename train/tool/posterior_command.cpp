@@ -128,8 +128,15 @@ nn::FieldPosterior fit_field(const core::Invocation& run, const FinishedModel& f
   dataset::VoxelTransform transform = data.manifest.transform(
       reads.voxels, reads.smooth, {.reconstruct = reads.reconstruct, .tides = reads.tides});
   transform.velocity = reads.velocity;
-  return fit_field_posterior(run.comm, run.log, {finished.directory, finished.model},
-                             {*validation, transform, data.manifest.target_map()});
+  std::optional<nn::FieldPosterior> fitted =
+      fit_field_posterior(run.comm, run.log, {finished.directory, finished.model},
+                          {*validation, transform, data.manifest.target_map()});
+  if (!fitted)
+    throw core::Error(
+        Fault::config,
+        "No posterior can be fitted: the validation universes of " + data.directory + " have no waves.",
+        true);
+  return *fitted;
 }
 
 /// Fits the posterior and adds it to the model. Collective.

@@ -1,5 +1,7 @@
 #include "train/tool/training.hpp"
 
+#include <utility>
+
 #include "core/parallel/stop_signals.hpp"
 #include "dataset/load/read_report.hpp"
 #include "dataset/load/staging.hpp"
@@ -164,10 +166,13 @@ void Training::save() {
 void Training::add_posterior() {
   if (directory_.model().diverged()) return;
   const dataset::VoxelTransform transform = plan_.objective.transform(task_.data);
-  if (nn::takes_field_posterior(directory_.model()))
-    return directory_.note_field_posterior(
-        fit_field_posterior(run_.comm, run_.log, {directory_.output().path(), directory_.model()},
-                            {*splits_.validation, transform, task_.data.target_map()}));
+  if (nn::takes_field_posterior(directory_.model())) {
+    if (auto fitted =
+            fit_field_posterior(run_.comm, run_.log, {directory_.output().path(), directory_.model()},
+                                {*splits_.validation, transform, task_.data.target_map()}))
+      return directory_.note_field_posterior(std::move(*fitted));
+    return run_.log.warn("No posterior of modes was fitted: the validation universes have no waves.");
+  }
   if (!nn::takes_posterior(plan_.objective.output)) return;
   FittedPosterior fitted = fit_posterior(
       run_.comm, run_.log, {{directory_.output().path(), directory_.model()}},
