@@ -23,7 +23,7 @@ ROWS = {
     "a transfer function": (r"no_wiggle|no-wiggle", ("sim/linear/spectrum_check.cpp",)),
     "a force kernel": (r'"two-point"', ()),
     "an integrator": (r"\bBullFrogStepper\b", ()),
-    "an option of cosmo-sim": (r'"white-noise', ()),
+    "an option of cosmo-sim": (r'"fixed-amplitude', ()),
     "a product": (r"\bCountsMaker\b", ()),
     "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp", "infer/field/field_split.cpp")),
     "an export format": (r"cosmoflow_file|encode_as_cosmoflow", ()),

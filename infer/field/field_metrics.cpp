@@ -17,7 +17,7 @@ namespace {
 
 /// A bin's sums of the network and of a baseline, for paired errors.
 struct PairSums {
-  SpectrumSums one, other;
+  fourier::SpectrumSums one, other;
 
   void add(const PairSums& more) {
     one.add(more.one);
@@ -128,6 +128,7 @@ FieldMetrics field_metrics(const std::string& quantity, const std::vector<double
 core::Json to_json(const FieldMetrics& metrics) {
   core::Json field = to_json(metrics.network);
   field["k"] = metrics.k;
+  if (metrics.coverage) field["coverage"] = to_json(*metrics.coverage);
   field["universes"] = metrics.universes;
   for (const FieldBaseline& baseline : metrics.baselines) {
     field["baselines"][baseline.name] = to_json(baseline.curve);
@@ -156,6 +157,7 @@ std::string text_of(const FieldMetrics& metrics) {
     for (const FieldBaseline& baseline : metrics.baselines) text += one(baseline.curve, i);
     text += fmt::format("  {:>9.3f}\n", metrics.network.t[i]);
   }
+  if (metrics.coverage) text += outcome_of(*metrics.coverage) + "\n";
   return text +
          fmt::format(
              "r and T of the modes of {} universes in bins of k; standard, iterative: reconstructions, each with "

@@ -1,19 +1,21 @@
 #pragma once
 // What the spectra of all universes of a split say about predicted fields.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/format/json.hpp"
-#include "infer/field/field_spectra.hpp"
+#include "core/fourier/field_spectra.hpp"
+#include "infer/initial/mode_coverage.hpp"
 
 namespace cosmo::infer {
 
 /// A way to predict the field: the network, or a baseline.
 struct FieldMethod {
   std::string name;
-  double smoothing = 0;                 ///< R of a reconstruction, in the unit of the box; 0 for others
-  std::vector<Spectra> universes = {};  ///< those of each universe
+  double smoothing = 0;  ///< R of a reconstruction, in the unit of the box; 0 for others
+  std::vector<fourier::Spectra> universes = {};  ///< those of each universe
 };
 
 /// r(k) and T(k) of all modes of all universes, in bins that have modes, with errors by bootstrap over universes.
@@ -35,6 +37,8 @@ struct FieldMetrics {
   std::vector<double> k;
   FieldCurve network;
   std::vector<FieldBaseline> baselines;  ///< one for each name
+  std::optional<ModeCoverage> coverage =
+      {};  ///< how often the network's posterior holds, if it has one and the spectra are known
 
   /// That with the largest mean r(k).
   const FieldBaseline& best() const;

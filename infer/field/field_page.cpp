@@ -51,7 +51,7 @@ const char* wavenumber_in(core::LengthUnit unit) {
 
 std::string figure_of(const std::string& title, const std::string& quantity, double high,
                       const std::vector<double>& k, core::LengthUnit unit, const std::vector<Line>& lines) {
-  const svg::Axis x = svg::linear_axis(0, k.back() + FieldSpectra::kBin, kLeft, kRight, 7),
+  const svg::Axis x = svg::linear_axis(0, k.back() + fourier::FieldSpectra::kBin, kLeft, kRight, 7),
                   y = svg::linear_axis(0, high, kBottom, kTop, 6);
   std::string content = svg::frame(x, y, wavenumber_in(unit), quantity);
   double at = kLeft;
@@ -139,19 +139,23 @@ std::string field_html(const FieldPage& page, const std::vector<html::Figure>& f
       row.cells.push_back(with_error(baseline.curve.r, baseline.curve.r_se, i, "{:.4f} ± {:.4f}"));
     row.cells.push_back(with_error(m.best().gain, m.best().gain_se, i, "{:+.4f} ± {:.4f}"));
     row.cells.push_back(fmt::format("{:.3f}", m.network.t[i]));
+    if (m.coverage)
+      row.cells.push_back(with_error(m.coverage->share, m.coverage->share_se, i, "{:.3f} ± {:.3f}"));
     rows.push_back(row);
   }
   std::vector<std::string> columns = {"network r"};
   for (const FieldBaseline& baseline : m.baselines) columns.push_back(title_of(baseline));
   columns.push_back("network less " + m.best().name);
   columns.emplace_back("network T");
+  if (m.coverage) columns.push_back(fmt::format("in {:.1f} % region", 100 * CoverSums::kLevel));
   std::string content = page_head(m.quantity + ": predicted fields", outcome_of(m), page.alarm, page.doubts);
   content += html::section(
       "agreement", "Agreement, wavenumber by wavenumber",
       html::gallery({figures.begin(), figures.begin() + 2},
                     fmt::format("All modes of {} universes in bins of {} in k. Bars: standard errors "
                                 "over universes.",
-                                m.universes, FieldSpectra::kBin)) +
+                                m.universes, fourier::FieldSpectra::kBin)) +
+          (m.coverage ? html::paragraph(outcome_of(*m.coverage)) : "") +
           html::table(wavenumber_in(page.unit), columns, rows));
   content +=
       html::section("slices", "One universe",

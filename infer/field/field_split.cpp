@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/finite.hpp"
@@ -14,6 +15,7 @@
 #include "dataset/voxels/reconstruction.hpp"
 #include "infer/field/field_output.hpp"
 #include "infer/field/field_predictor.hpp"
+#include "infer/initial/stated_spectrum.hpp"
 
 namespace cosmo::infer {
 
@@ -34,8 +36,25 @@ std::vector<FieldMethod> all_methods() {
 /// A bin's sums of one universe by one method.
 struct FoundSums {
   std::uint32_t universe, method, bin;
-  SpectrumSums sums;
+  fourier::SpectrumSums sums;
 };
+
+/// A bin's modes of one universe.
+struct FoundCover {
+  std::uint32_t universe, bin;
+  CoverSums sums;
+};
+
+/// What is known of a sample: of all the data, and its own parameters.
+core::Facts facts_of(const dataset::SplitReader& reader, std::uint32_t sample, core::Facts facts) {
+  const core::ParameterSpace& space = reader.spec().parameters;
+  const std::span<const float> labels = reader.labels(sample);
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    const double share = (static_cast<double>(labels[p]) + 1) / 2;
+    facts.insert_or_assign(space.names[p], space.low[p] + share * (space.high[p] - space.low[p]));
+  }
+  return facts;
+}
 
 /// What one rank predicts and measures with.
 class FieldWork {
@@ -49,7 +68,9 @@ class FieldWork {
         counts_(reader.spec().input.voxels()),
         excess_(reader.spec().target->voxels()),
         truth_(reader.spec().target->voxels()),
-        velocity_(job.models.front().normalisation.velocity > 0 ? reader.spec().velocity->voxels() : 0) {}
+        velocity_(job.models.front().normalisation.velocity > 0 ? reader.spec().velocity->voxels() : 0) {
+    if (job.models.size() == 1) posterior_ = job.models.front().field_posterior;
+  }
 
   void read(std::uint32_t sample) {
     reader_.read(sample, counts_);
@@ -70,11 +91,12 @@ class FieldWork {
   }
 
   /// The sums of all methods for the sample that was predicted.
-  void measure(std::uint32_t sample, std::span<const float> field, std::vector<FoundSums>& found) {
+  void measure(std::uint32_t sample, std::span<const float> field, const core::Facts& facts,
+               std::vector<FoundSums>& found) {
     spectra_.set_truth(truth_);
     std::uint32_t method = 0;
     const auto add = [&](std::span<const float> prediction) {
-      const Spectra sums = spectra_.of(prediction);
+      const fourier::Spectra sums = spectra_.of(prediction);
       for (std::uint32_t bin = 0; bin < sums.size(); ++bin) found.push_back({sample, method, bin, sums[bin]});
       ++method;
     };
@@ -85,6 +107,7 @@ class FieldWork {
       }
     };
     add(field);
+    cover(sample, facts);
     std::ranges::copy(std::span(counts_).first(excess_.size()),
                       excess_.begin());  // its mean has no part in any mode
     add(excess_);
@@ -100,31 +123,54 @@ class FieldWork {
   }
 
   std::vector<double> bins() const { return spectra_.bins(); }
+  /// The modes inside their regions, of universes whose spectrum is known.
+  const std::vector<FoundCover>& covered_modes() const { return covered_; }
 
  private:
+  /// Counts them for the sample whose prediction was measured last.
+  void cover(std::uint32_t sample, const core::Facts& facts) {
+    if (!posterior_) return;
+    const std::optional<StatedSpectrum> spectrum =
+        known_spectrum(facts_of(reader_, sample, facts), reader_.spec().box_size);
+    if (!spectrum) return;
+    const std::vector<CoverSums> bins = covered(spectra_, *posterior_, *spectrum);
+    for (std::uint32_t bin = 0; bin < bins.size(); ++bin) covered_.push_back({sample, bin, bins[bin]});
+  }
+
   dataset::SplitReader& reader_;
   FieldPredictor predictor_;
-  FieldSpectra spectra_;
+  fourier::FieldSpectra spectra_;
   dataset::Reconstruction standard_;
   dataset::IterativeReconstruction iterative_;
   std::vector<std::uint16_t> counts_;
   std::vector<float> excess_, truth_, velocity_;
+  std::optional<nn::FieldPosterior> posterior_;  ///< only if there is one model
+  std::vector<FoundCover> covered_;
 };
 
 /// The methods with the sums of all universes, in the order of samples.
 std::vector<FieldMethod> methods_of(const std::vector<FoundSums>& found, std::size_t universes,
                                     std::size_t bins) {
   std::vector<FieldMethod> methods = all_methods();
-  for (FieldMethod& method : methods) method.universes.assign(universes, Spectra(bins));
+  for (FieldMethod& method : methods) method.universes.assign(universes, fourier::Spectra(bins));
   for (const FoundSums& sums : found) methods[sums.method].universes[sums.universe][sums.bin] = sums.sums;
   return methods;
+}
+
+/// The coverage of all universes; nothing if the spectrum of one is not known.
+std::optional<ModeCoverage> coverage_of(const std::vector<FoundCover>& found, std::size_t universes,
+                                        std::size_t bins) {
+  if (found.size() != universes * bins) return std::nullopt;
+  std::vector<std::vector<CoverSums>> all(universes, std::vector<CoverSums>(bins));
+  for (const FoundCover& cover : found) all[cover.universe][cover.bin] = cover.sums;
+  return infer::coverage_of(all);
 }
 
 }  // namespace
 
 std::size_t field_memory(const FieldJob& job, int side, const core::Communicator& group) {
   const std::size_t voxels = dataset::Box(side).voxels();
-  return FieldPredictor::memory_bytes(job.models, side, group) + FieldSpectra::memory_bytes(side) +
+  return FieldPredictor::memory_bytes(job.models, side, group) + fourier::FieldSpectra::memory_bytes(side) +
          dataset::Reconstruction::memory_bytes(voxels) +
          dataset::IterativeReconstruction::memory_bytes(voxels) +
          (job.models.front().normalisation.velocity > 0 ? 7 : 4) * voxels * sizeof(float);
@@ -163,7 +209,7 @@ FieldSlices shared(const core::Communicator& comm, const FieldSlices& slices) {
 
 MeasuredFields predict_fields(const dataset::SampleGroups& ranks, const core::Log& log,
                               core::OutputDirectory& output, const FieldJob& job,
-                              dataset::SplitReader& reader) {
+                              dataset::SplitReader& reader, const core::Facts& facts) {
   const nn::ModelManifest& model = job.models.front();
   std::optional<FieldWork> work;
   ranks.all.agree([&] { work.emplace(job, reader, ranks.group); });
@@ -177,13 +223,15 @@ MeasuredFields predict_fields(const dataset::SampleGroups& ranks, const core::Lo
       if (!ranks.group.is_root()) return;
       write_predicted_field(part, predicted_field_of(model, reader, sample), field);
       if (sample == 0) slices = work->slices(sample, field);
-      work->measure(sample, field, found);
+      work->measure(sample, field, facts, found);
     });
   });
   found = core::gather_values(ranks.all, found);
-  return {field_metrics(model.target->quantity, work->bins(),
-                        methods_of(found, reader.size(), work->bins().size())),
-          shared(ranks.all, slices)};
+  const std::size_t bins = work->bins().size();
+  FieldMetrics metrics =
+      field_metrics(model.target->quantity, work->bins(), methods_of(found, reader.size(), bins));
+  metrics.coverage = coverage_of(core::gather_values(ranks.all, work->covered_modes()), reader.size(), bins);
+  return {std::move(metrics), shared(ranks.all, slices)};
 }
 
 }  // namespace cosmo::infer

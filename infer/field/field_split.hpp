@@ -9,6 +9,7 @@
 #include "core/log.hpp"
 #include "core/output/output_directory.hpp"
 #include "core/parallel/communicator.hpp"
+#include "core/universe/facts.hpp"
 #include "dataset/load/sample_groups.hpp"
 #include "dataset/load/split_reader.hpp"
 #include "infer/field/field_metrics.hpp"
@@ -47,9 +48,9 @@ void publish_fields(const dataset::SampleGroups& ranks, const core::Log& log, co
 FieldSlices shared(const core::Communicator& comm, const FieldSlices& slices);
 
 /// Predicts the fields of a split, which the groups of ranks share, writes each to a file of `output`, and measures them against the
-/// truth and the baselines. The same bytes on any number of groups. Collective.
+/// truth and the baselines; `facts`: what is known of the data. The same bytes on any number of groups. Collective.
 MeasuredFields predict_fields(const dataset::SampleGroups& ranks, const core::Log& log,
                               core::OutputDirectory& output, const FieldJob& job,
-                              dataset::SplitReader& reader);
+                              dataset::SplitReader& reader, const core::Facts& facts);
 
 }  // namespace cosmo::infer

@@ -8,6 +8,7 @@
 #include "infer/tool/export_command.hpp"
 #include "infer/tool/field_command.hpp"
 #include "infer/tool/input_command.hpp"
+#include "infer/tool/sample_command.hpp"
 #include "infer/tool/split_command.hpp"
 #include "nn/network.hpp"
 
@@ -22,17 +23,20 @@ void declare(core::Options& options) {
   infer::declare_samples(options);
   infer::declare_split(options);
   infer::declare_input(options);
+  infer::declare_sample(options);
 }
 
 void run_infer(const core::Invocation& run) {
   run.comm.agree([&] {
     (void)run.options.text("model");
+    infer::check_sample(run.options);
     core::ensure(
         run.options.given("data") || run.options.given("input"), core::Fault::usage,
         "One of the options --data and --input is missing: give --data DIR, a data set one of whose splits is "
         "predicted, or --input FILE|DIR, universes in files.");
     (void)run.options.choice("split");  // refused before files are opened
   });
+  if (run.options.given("white-noise")) return infer::run_sample(run);
   bool field = false;
   run.comm.agree([&] { field = infer::predicts_field(run.options); });
   if (field) return infer::run_fields(run);

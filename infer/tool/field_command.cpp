@@ -19,18 +19,16 @@
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "infer/doubt/familiarity.hpp"
 #include "infer/doubt/independence.hpp"
-#include "infer/doubt/training_doubts.hpp"
 #include "infer/field/class_page.hpp"
 #include "infer/field/class_split.hpp"
+#include "infer/field/field_models.hpp"
 #include "infer/field/field_output.hpp"
 #include "infer/field/field_page.hpp"
 #include "infer/field/field_predictor.hpp"
 #include "infer/field/field_split.hpp"
-#include "infer/field/velocity_input.hpp"
 #include "infer/input/predictions.hpp"
 #include "infer/input/universe_list.hpp"
 #include "infer/predict/ensemble.hpp"
-#include "nn/model/facts_check.hpp"
 #include "nn/output/classes.hpp"
 
 namespace cosmo::infer {
@@ -39,34 +37,6 @@ using core::Fault;
 using core::Json;
 
 namespace {
-
-/// The models of --model.
-struct FieldModels {
-  std::vector<std::string> directories;
-  std::vector<Model> models;
-  std::vector<std::string> doubts;
-
-  const Model& first() const { return models.front(); }
-  FieldJob job() const { return {models, directories}; }
-};
-
-/// Throws Error{usage} if an option is given that is for models of parameters, Error{config} unless all models predict one
-/// field from one input.
-FieldModels read_models(const core::Options& options) {
-  for (const char* name : {"samples", "baselines", "baselines-from"}) {
-    core::ensure(!options.chosen(name), Fault::usage,
-                 "Option --{} has no use with a model of a field: leave it out.", name);
-  }
-  NamedModels named = load_models(options.text("model"));
-  FieldModels read{named.directories, named.models,
-                   training_doubts(options, named.directories, named.models)};
-
-  for (std::size_t m = 1; m < read.models.size(); ++m)  // load_models() has compared all but this
-    core::ensure(read.models[m].target->quantity == read.first().target->quantity, Fault::config,
-                 "{} and {} predict different fields: give models of one kind.", read.directories.front(),
-                 read.directories[m]);
-  return read;
-}
 
 /// The groups that --ranks-per-sample names. Collective.
 dataset::SampleGroups groups_of(const core::Invocation& run) {
@@ -93,7 +63,7 @@ core::Needs needs_of(std::uint64_t memory, std::uint64_t disk) {
           .disk_cause = "The fields to write"};
 }
 
-constexpr std::size_t kMostCompared = 64;  ///< universes whose counts are compared with the training's
+FieldJob job_of(const FieldModels& models) { return {models.models, models.directories}; }
 
 class FieldSplitStage : public core::Stage {
  public:
@@ -107,8 +77,8 @@ class FieldSplitStage : public core::Stage {
     std::uint64_t memory = 0;
     run.comm.agree([&] {
       const int side = data_.spec.side();
-      memory = core::resident_memory() + (has_classes() ? class_memory(models_.job(), side, ranks_.group)
-                                                        : field_memory(models_.job(), side, ranks_.group));
+      memory = core::resident_memory() + (has_classes() ? class_memory(job_of(models_), side, ranks_.group)
+                                                        : field_memory(job_of(models_), side, ranks_.group));
     });
     constexpr std::uint64_t kPage = 1 << 20;
     return needs_of(run.comm.max(memory), kPage + data_.split(split_).samples * data_.spec.target->bytes());
@@ -156,7 +126,8 @@ class FieldSplitStage : public core::Stage {
   bool has_classes() const { return models_.first().target->has_classes(); }
 
   Outcome fields(core::OutputDirectory& output, dataset::SplitReader& reader) {
-    const MeasuredFields measured = predict_fields(ranks_, run.log, output, models_.job(), reader);
+    const MeasuredFields measured =
+        predict_fields(ranks_, run.log, output, job_of(models_), reader, data_.facts);
     const FieldPage page{
         measured.metrics,         models_.first(), directory_,      std::string(name_of(split_)),
         data_.spec.box_size.unit, models_.doubts,  measured.slices, warning_of(independence_, split_)};
@@ -166,7 +137,7 @@ class FieldSplitStage : public core::Stage {
   }
 
   Outcome classes(core::OutputDirectory& output, dataset::SplitReader& reader) {
-    const MeasuredClasses measured = predict_classes(ranks_, run.log, output, models_.job(), reader);
+    const MeasuredClasses measured = predict_classes(ranks_, run.log, output, job_of(models_), reader);
     const ClassPage page{measured.metrics,
                          models_.first(),
                          directory_,
@@ -183,7 +154,7 @@ class FieldSplitStage : public core::Stage {
     for (const char* name : {"data", "output"}) (void)run.options.text(name);
     directory_ = run.options.text("data");
     split_ = dataset::find_split(run.options.choice("split"));
-    models_ = read_models(run.options);
+    models_ = read_field_models(run.options);
     data_ = dataset::load_dataset_manifest(directory_);
     const dataset::SampleSpec& spec = data_.spec;
     const nn::FieldTarget& field = *models_.first().target;
@@ -245,29 +216,19 @@ class FieldInputStage : public core::Stage {
   explicit FieldInputStage(const core::Invocation& invocation) : Stage(invocation), ranks_(groups_of(run)) {
     std::vector<std::string> files;
     run.comm.agree([&] {
-      models_ = read_models(run.options);
-      InputReading reading{{}, histogram::read_gadget_reading(run.options)};
-      if (run.options.given("box")) reading.box = core::parse_box_size(run.options.text("box"), "--box");
-      list_ = list_universes(models_.first(), input_names(run.options.texts("input")), reading);
-      std::vector<std::optional<std::uint64_t>> seeds;
-      for (const ListedUniverse& universe : list_.universes) {
-        const OpenUniverse open = open_universe(models_.first(), universe.source, Compare::nothing);
-        sides_.push_back(open.cells);
-        seeds.push_back(open.seed);
-        core::Facts facts = open.facts;  // boxes of other sizes are as good: convolutions hold for all
-        std::erase_if(facts, [](const auto& fact) { return fact.first.starts_with("box"); });
-        facts_.push_back({open.path, std::move(facts)});
-        if (!reads_velocity()) continue;
-        const std::filesystem::path velocity = velocity_file(open);
-        if (std::ranges::count(list_.suites, universe.source.suite) == 0) files.push_back(velocity.string());
-      }
-      std::ranges::copy(recognise(models_.models, list_, seeds), std::back_inserter(models_.doubts));
+      models_ = read_field_models(run.options);
+      const InputReading reading = read_input_reading(run.options);
+      universes_ = read_field_universes(models_, input_names(run.options.texts("input")), reading);
+      const UniverseList& list = universes_.list;
+      std::ranges::copy(recognise(models_.models, list, universes_.seeds),
+                        std::back_inserter(models_.doubts));
       request = request_of("predict", models_, target);
       if (reading.box) core::write_length(request.config, "box", *reading.box);
       histogram::identify(reading.snapshots, request.config);
-      for (const std::filesystem::path& suite : list_.suites)
+      for (const std::filesystem::path& suite : list.suites)
         request.inputs.push_back(core::input_record(suite, core::load_manifest(suite, "generate"), target));
-      for (const std::filesystem::path& file : list_.files) files.push_back(file.string());
+      files = universes_.velocity_files;
+      for (const std::filesystem::path& file : list.files) files.push_back(file.string());
     });
     histogram::add_inputs(run, files, target, request);
     request.check = [](const core::Manifest& manifest) {
@@ -276,35 +237,39 @@ class FieldInputStage : public core::Stage {
   }
 
   core::Needs needs(const core::Manifest&) override {
-    const int largest = *std::ranges::max_element(sides_);
+    const int largest = *std::ranges::max_element(universes_.sides);
     std::uint64_t memory = 0, disk = 0;
     run.comm.agree([&] {
       memory = core::resident_memory() + FieldPredictor::memory_bytes(models_.models, largest, ranks_.group);
     });
     const std::size_t each = models_.first().target->has_classes() ? sizeof(std::uint8_t) : sizeof(float);
-    for (const int side : sides_) disk += dataset::Box(side).voxels() * each;
-    return needs_of(run.comm.max(memory + (reads_velocity() ? 16 : 4) * dataset::Box(largest).voxels()),
-                    disk);
+    for (const int side : universes_.sides) disk += dataset::Box(side).voxels() * each;
+    return needs_of(
+        run.comm.max(memory + (models_.read_velocity() ? 16 : 4) * dataset::Box(largest).voxels()), disk);
   }
 
   core::Report outline() override {
-    return {{{"universes", sides_.size()}}, fmt::format("{} fields to predict\n", sides_.size())};
+    return {{{"universes", universes_.sides.size()}},
+            fmt::format("{} fields to predict\n", universes_.sides.size())};
   }
 
   core::Report make(core::OutputDirectory& output) override {
     std::vector<std::string> paths;
     Json fields = Json::array();
-    compare_with_trained();
-    for (std::size_t u = 0; u < sides_.size(); ++u) {
-      const bool npy = list_.universes[u].source.path.extension() == ".npy";
+    std::ranges::copy(infer::compare_with_trained(run, models_, universes_),
+                      std::back_inserter(models_.doubts));
+    for (std::size_t u = 0; u < universes_.sides.size(); ++u) {
+      const bool npy = universes_.list.universes[u].source.path.extension() == ".npy";
       paths.push_back(fmt::format("fields/universe-{:05}.{}", u, npy ? "npy" : "h5"));
-      fields.push_back({{"universe", list_.universes[u].name}, {"file", paths.back()}});
+      fields.push_back({{"universe", universes_.list.universes[u].name}, {"file", paths.back()}});
     }
     core::Progress progress(run.log, "universes", static_cast<std::int64_t>(paths.size()));
-    dataset::publish_shards(ranks_.all, ranks_.group, progress, output, paths,
-                            [&](std::size_t u, const std::filesystem::path& part) { predict(u, part); });
+    UniverseFields predictor(models_, universes_.list, ranks_.group);
+    dataset::publish_shards(
+        ranks_.all, ranks_.group, progress, output, paths,
+        [&](std::size_t u, const std::filesystem::path& part) { predict(predictor, u, part); });
     run.comm.agree([&] {
-      if (run.comm.is_root()) list_.watched.ensure_unchanged();
+      if (run.comm.is_root()) universes_.list.watched.ensure_unchanged();
     });
     for (const std::string& doubt : models_.doubts) run.log.warn("{}", doubt);
     const Json details = {
@@ -322,99 +287,40 @@ class FieldInputStage : public core::Stage {
   }
 
  private:
-  bool reads_velocity() const { return models_.first().normalisation.velocity > 0; }
-
-  /// Adds to the doubts how the universes differ from those of the training: by what is known of them and, of up to
-  /// kMostCompared, by their counts, if they have as many voxels as those. Collective.
-  void compare_with_trained() {
-    std::vector<std::string> found;
-    const core::Log silent(false, true);
-    run.comm.agree([&] {
-      if (!run.comm.is_root()) return;
-      found = nn::check_facts(manifests_of(models_.models), models_.directories, facts_,
-                              run.options.text("input"), nn::Learned::left_out)
-                  .warnings;
-      const nn::ModelManifest& model = models_.first();
-      Familiarity familiarity(model);
-      const std::size_t step = (sides_.size() + kMostCompared - 1) / kMostCompared;
-      for (std::size_t u = 0; u < sides_.size() && model.range; u += step) {
-        if (sides_[u] != model.input.size) continue;
-        const ListedUniverse& listed = list_.universes[u];
-        if (sides_.size() > 1) familiarity.begin(listed.name);
-        familiarity.add(std::span<const std::uint16_t>(
-            box_of(read_universe(silent, model, open_universe(model, listed.source)), model)));
-      }
-      std::ranges::copy(familiarity.warnings(), std::back_inserter(found));
-    });
-    for (const Json& doubt : Json::parse(run.comm.broadcast(Json(found).dump())))
-      models_.doubts.push_back(doubt);
-  }
-
-  static std::vector<std::uint16_t> box_of(const UniverseCounts& counts, const nn::ModelManifest& model) {
-    std::vector<std::uint16_t> box(static_cast<std::size_t>(model.input.elements()));
-    counts.read(0, std::span(box));
-    return box;
-  }
-
-  /// Predicts a universe and writes its field, as .npy if that is what the universe was. Collective over the group.
-  void predict(std::size_t u, const std::filesystem::path& part) {
-    std::vector<std::uint16_t> box;
-    std::vector<float> velocity;
-    PredictedField stated;
-    ranks_.group.agree([&] { stated = read(u, box, velocity); });
-    const std::span<const float> field = predictor_->predict(std::span<const std::uint16_t>(box), velocity);
+  /// Predicts a universe and writes its field. Collective over the group.
+  void predict(UniverseFields& fields, std::size_t u, const std::filesystem::path& part) const {
+    const UniverseField field = fields.predict(run.log, u);
     ranks_.group.agree([&] {
-      if (ranks_.group.is_root()) write(u, part, stated, field);
+      if (ranks_.group.is_root()) write(field, u, part);
     });
   }
 
-  /// Reads a universe and its velocities, if the models do, and makes a predictor of its size.
-  PredictedField read(std::size_t u, std::vector<std::uint16_t>& box, std::vector<float>& velocity) {
-    nn::ModelManifest whole = models_.first();
-    OpenUniverse universe = open_universe(whole, list_.universes[u].source);
-    const int side = universe.cells;
-    const std::optional<std::uint64_t> seed = universe.seed;
-    if (!predictor_ || predicted_side_ != side)
-      predictor_.emplace(models_.models, models_.directories, predicted_side_ = side, ranks_.group);
-    whole.input.size = side;
-    if (reads_velocity()) velocity = read_velocity(universe);
-    const UniverseCounts counts = read_universe(run.log, whole, std::move(universe));
-    box = box_of(counts, whole);
-    core::ensure(std::ranges::any_of(box, [](std::uint16_t count) { return count > 0; }), Fault::config,
-                 "{} has no particle: there is nothing to predict from; check the file.",
-                 list_.universes[u].name);
-    const nn::FieldTarget& target_field = *whole.target;
-    return {target_field.quantity,
-            target_field.redshifts.front(),
-            side,
-            {whole.input.voxel_size.value * side, whole.input.voxel_size.unit},
-            whole.best().sha256,
-            seed,
-            target_field.web};
-  }
-
-  void write(std::size_t u, const std::filesystem::path& part, const PredictedField& stated,
-             std::span<const float> field) const {
-    const auto write_values = [&](const char* type, auto values) {
-      const int side = stated.side;
-      if (list_.universes[u].source.path.extension() == ".npy")
+  /// As .npy if that is what the universe was.
+  void write(const UniverseField& predicted, std::size_t u, const std::filesystem::path& part) const {
+    const auto& [field, side, seed] = predicted;
+    const nn::ModelManifest& model = models_.first();
+    const auto write_values = [&, side = side, seed = seed](const char* type, auto values) {
+      if (universes_.list.universes[u].source.path.extension() == ".npy")
         return core::write_bytes(part, core::encode_npy(type, {side, side, side}, std::as_bytes(values)));
-      write_predicted_field(part, stated, values);
+      write_predicted_field(part,
+                            {model.target->quantity,
+                             model.target->redshifts.front(),
+                             side,
+                             {model.input.voxel_size.value * side, model.input.voxel_size.unit},
+                             model.best().sha256,
+                             seed,
+                             model.target->web},
+                            values);
     };
-    if (!models_.first().target->has_classes()) return write_values("<f4", field);
-    std::vector<std::uint8_t> classes(dataset::Box(stated.side).voxels());
+    if (!model.target->has_classes()) return write_values("<f4", field);
+    std::vector<std::uint8_t> classes(dataset::Box(side).voxels());
     nn::most_likely(field, classes);
     write_values("|u1", std::span<const std::uint8_t>(classes));
   }
 
   dataset::SampleGroups ranks_;
-
   FieldModels models_;
-  UniverseList list_;
-  std::vector<int> sides_;  ///< voxels per side of each universe
-  std::vector<nn::NamedFacts> facts_;
-  std::optional<FieldPredictor> predictor_;
-  int predicted_side_ = 0;
+  FieldUniverses universes_;
 };
 
 }  // namespace

@@ -158,6 +158,7 @@ core::Json ModelManifest::details() const {
   }
   core::write_facts(json, facts);
   if (!posterior.is_null()) json["posterior"] = posterior;
+  if (field_posterior) json["field_posterior"] = *field_posterior;
   if (weights != "weights") json["weights"] = weights;
   return json;
 }
@@ -289,6 +290,8 @@ void read_details(const Json& json, ModelManifest& model) {
   if (json.contains("seeds")) model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
   model.complete = json.at("complete");
   if (json.contains("posterior")) model.posterior = json.at("posterior");
+  if (json.contains("field_posterior"))
+    model.field_posterior = json.at("field_posterior").get<FieldPosterior>();
 }
 
 void ensure_settings(const ModelManifest& model, const std::string& source) {
@@ -384,8 +387,13 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
   check_network(model, source);
   ensure_best(model, source);
   ensure_range(model, source);
+  if (model.field_posterior) check(*model.field_posterior, source);
   ensure_held(model, source);
   return model;
+}
+
+bool takes_field_posterior(const ModelManifest& model) {
+  return model.target && model.target->quantity == "initial" && model.outputs() == 1;
 }
 
 void ensure_of_parameters(const ModelManifest& model, const std::string& directory, std::string_view user) {

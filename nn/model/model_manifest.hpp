@@ -13,6 +13,7 @@
 #include "core/universe/facts.hpp"
 #include "core/universe/universe.hpp"
 #include "nn/filtered_phases.hpp"
+#include "nn/model/field_posterior.hpp"
 #include "nn/model/input_spec.hpp"
 #include "nn/network_spec.hpp"
 #include "nn/output/output.hpp"
@@ -119,9 +120,10 @@ struct ModelManifest {
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
   SeenSeeds seeds;
-  core::Facts facts;               ///< what is known of the universes it was trained on
-  core::Json posterior = nullptr;  ///< how posterior.h5 was fitted; null without one
-  bool complete;                   ///< whether all epochs are done
+  core::Facts facts;                                   ///< what is known of the universes it was trained on
+  core::Json posterior = nullptr;                      ///< how posterior.h5 was fitted; null without one
+  std::optional<FieldPosterior> field_posterior = {};  ///< only if takes_field_posterior()
+  bool complete;                                       ///< whether all epochs are done
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;
@@ -162,6 +164,9 @@ void from_json(const core::Json& json, InputRange& range);
 ModelManifest parse_model_manifest(core::Manifest base, const std::string& source);
 /// Throws like parse_model_manifest(), but accepts a training that has not finished an epoch.
 void check_model_manifest(const core::Manifest& manifest);
+
+/// Whether the model predicts initial densities, whose modes have Gaussian posteriors.
+bool takes_field_posterior(const ModelManifest& model);
 
 /// Throws Error{config} naming the directory for a model that predicts a field; `user`, a sentence's subject, takes models of
 /// parameters.

@@ -75,11 +75,15 @@ void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, const
   });
 }
 
-void white_noise(fourier::FourierMesh& noise, std::uint64_t seed) {
+void white_modes(fourier::FourierMesh& noise, std::uint64_t seed) {
   const WhiteNoise modes(seed, Amplitude::random, noise.side());
   const float unit = 1 / unit_mode(noise);
   noise.for_each_mode(
       [&](int kx, int ky, int kz, std::complex<float>& mode) { mode = unit * modes(kx, ky, kz); });
+}
+
+void white_noise(fourier::FourierMesh& noise, std::uint64_t seed) {
+  white_modes(noise, seed);
   noise.backward();
 }
 

@@ -30,6 +30,9 @@ void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::
 void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, const NoiseFile& noise,
                     Amplitude amplitude = Amplitude::random, Partner partner = Partner::none);
 
+/// Fills `noise` with the modes w/sqrt(N³) for the w of gaussian_field(seed).
+void white_modes(fourier::FourierMesh& noise, std::uint64_t seed);
+
 /// Fills `noise` with the real field whose modes are w/sqrt(N³) for the w of gaussian_field(seed): N³
 /// independent values of mean 0 and variance 1. Collective.
 void white_noise(fourier::FourierMesh& noise, std::uint64_t seed);

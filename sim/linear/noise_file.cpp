@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
+#include "core/file/files.hpp"
 #include "core/file/input_file.hpp"
 #include "core/format/npy.hpp"
 
@@ -261,10 +262,42 @@ void write_noise(const fourier::FourierMesh& noise, std::uint64_t seed, const st
   });
 }
 
+void publish_noise(const fourier::FourierMesh& noise, std::uint64_t seed, const std::filesystem::path& path) {
+  const core::Communicator& comm = noise.communicator();
+  const std::filesystem::path part = path.string() + ".part";
+  comm.agree([&] {
+    if (comm.is_root()) core::make_directory(std::filesystem::absolute(path).parent_path());
+  });
+  try {
+    write_noise(noise, seed, path, part);
+  } catch (...) {
+    std::error_code ignored;
+    if (comm.is_root()) std::filesystem::remove(part, ignored);
+    throw;
+  }
+  comm.agree([&] {
+    if (comm.is_root()) core::publish_file(part, path);
+  });
+}
+
+namespace {
+
+/// Whether it is a file that begins as one that write_noise() wrote.
 bool is_noise(const std::filesystem::path& path) {
   const std::vector<std::byte> beginning = beginning_of(path);
   const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
   return text.starts_with(core::kNpyMagic) || grafic_marker(beginning) > 0;
+}
+
+}  // namespace
+
+void ensure_replaceable_noise(const std::filesystem::path& path, std::string_view option, bool force) {
+  core::ensure_place_for(std::filesystem::absolute(path).parent_path());
+  if (!std::filesystem::exists(path)) return;
+  ensure(std::filesystem::is_regular_file(path) && is_noise(path), Fault::config,
+         "--{} {} is not a file of white noise: choose another name.", option, path.string());
+  ensure(force, Fault::config, "--{} {} is there already: give --force to replace it, or another name.",
+         option, path.string());
 }
 
 }  // namespace cosmo::sim

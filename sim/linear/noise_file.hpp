@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/file/file_state.hpp"
 #include "core/fourier/fourier_mesh.hpp"
@@ -56,7 +57,11 @@ void read_noise(const NoiseFile& file, fourier::FourierMesh& noise);
 void write_noise(const fourier::FourierMesh& noise, std::uint64_t seed, const std::filesystem::path& path,
                  const std::filesystem::path& part);
 
-/// Whether it is a file that begins as one that write_noise() wrote.
-bool is_noise(const std::filesystem::path& path);
+/// The same by way of a file beside it, in a folder that is made. Collective. Throws, on every rank, Error{io}.
+void publish_noise(const fourier::FourierMesh& noise, std::uint64_t seed, const std::filesystem::path& path);
+
+/// Throws Error{config} naming the option that gave `path` if something is there that may not be replaced, Error{io} if its folder
+/// cannot be made.
+void ensure_replaceable_noise(const std::filesystem::path& path, std::string_view option, bool force);
 
 }  // namespace cosmo::sim

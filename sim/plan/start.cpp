@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
 
 #include "core/error.hpp"
-#include "core/named.hpp"
 #include "sim/linear/local_non_gaussianity.hpp"
 #include "sim/linear/spectrum_check.hpp"
 
@@ -25,22 +23,6 @@ void ensure_fixed(const Universes& universes, const SpectrumTable& table) {
            "--{} varies and --transfer {} is the spectrum of one {}: fix it, or use {}.", option_of(name),
            table.path, name, kTransferFunctions.front().name);
   }
-}
-
-/// The table in the file of --transfer; nothing if that names a formula.
-std::optional<SpectrumTable> read_spectrum(const std::string& transfer, const std::optional<double>& stated_h,
-                                           const Universes& universes) {
-  if (core::find_row(kTransferFunctions, transfer) != nullptr) {
-    ensure(!stated_h, Fault::config, "--transfer-units is for a table, and --transfer is {}: leave it out.",
-           transfer);
-    return std::nullopt;
-  }
-  ensure(std::filesystem::exists(transfer), Fault::io,
-         "--transfer {} is not {}, and not a file: correct the name.", transfer,
-         core::alternatives(core::names_in(kTransferFunctions)));
-  SpectrumTable table = read_spectrum_table(transfer, stated_h);
-  ensure_fixed(universes, table);
-  return table;
 }
 
 /// The file of --white-noise, which has the phases of the only universe.
@@ -71,14 +53,7 @@ core::Json transfer_record(const Start& start) {
 
 void Start::declare(core::Options& options) {
   options.begin_group("Initial conditions");
-  options.add("transfer NAME|FILE", std::string(kTransferFunctions.front().name),
-              fmt::format("transfer function: {}; or a FILE of CAMB or CLASS with k in h/Mpc: two columns k, "
-                          "P, or a transfer table",
-                          core::meanings_in(kTransferFunctions)),
-              core::names_in(kTransferFunctions));
-  options.add("transfer-units UNIT", "h/Mpc",
-              "unit of k in that FILE: h/Mpc, with P in (Mpc/h)^3; or 1/Mpc, with P in Mpc^3",
-              {"h/Mpc", "1/Mpc"});
+  TransferChoice::declare(options, std::string(kTransferFunctions.front().name));
   options.add_flag("fixed-amplitude",
                    "give every initial mode its expected amplitude, only phases are random");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
@@ -93,11 +68,8 @@ void Start::declare(core::Options& options) {
 }
 
 Start Start::read(const core::Options& options, const Universes& universes, const Box& box) {
-  Start start;
-  start.transfer = options.text("transfer");
-  if (options.chosen("transfer-units"))
-    start.stated_h = options.choice("transfer-units") == "1/Mpc" ? universes.base.h : 1;
-  start.table = read_spectrum(start.transfer, start.stated_h, universes);
+  Start start{TransferChoice::read(options, universes.base.h)};
+  if (start.table) ensure_fixed(universes, *start.table);
   start.noise = read_white_noise(options, universes, box);
   start.lpt_order = static_cast<int>(options.integer("lpt-order", 2, 3));
   start.f_nl = options.number("f-nl");
@@ -110,11 +82,8 @@ void Start::check(const core::Cosmology& cosmology, const Box& box) const {
   constexpr double kMostNonGaussian = 1e4;  // f_NL φ is some 0.1 there
   ensure(std::abs(f_nl) <= kMostNonGaussian, Fault::config,
          "--f-nl is {}: choose a value between -{} and {}.", f_nl, kMostNonGaussian, kMostNonGaussian);
-  if (!table) {
-    find_transfer_function(transfer);
-    return;
-  }
-  ensure_covers(*table, cosmology.n_s, box.lattice(cosmology.h));
+  check_shape(cosmology.n_s, box.lattice(cosmology.h));
+  if (!table) return;
   constexpr double kLargeScales = 5e-4;  // [h/Mpc]: T is 1 to 0.3 % there
   ensure(
       f_nl == 0 || table->first_k <= kLargeScales, Fault::config,
@@ -159,15 +128,10 @@ void Start::identify(core::Json& config) const {
 }
 
 void Start::state(core::Facts& facts) const {
-  constexpr std::size_t kDigits = 16;  // of the digest: no two tables share them
-  facts.insert_or_assign("transfer", table ? "table sha256:" + table->sha256.substr(0, kDigits) : transfer);
+  facts.insert_or_assign("transfer", fact_of(*this));
   facts.insert_or_assign("fixed_amplitude", amplitude == Amplitude::fixed ? "on" : "off");
   facts.insert_or_assign("f_nl", f_nl);
   facts.insert_or_assign("lpt_order", lpt_order);
-}
-
-TransferFunction Start::transfer_of(const core::Cosmology& cosmology) const {
-  return table ? transfer_function(*table, cosmology.n_s) : find_transfer_function(transfer)(cosmology);
 }
 
 std::function<double(double)> Start::primordial_alpha(const core::Cosmology& cosmology,

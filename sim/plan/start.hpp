@@ -13,18 +13,14 @@
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/linear_power.hpp"
 #include "sim/linear/noise_file.hpp"
-#include "sim/linear/spectrum_table.hpp"
+#include "sim/linear/transfer_choice.hpp"
 #include "sim/plan/box.hpp"
 #include "sim/plan/universes.hpp"
 
 namespace cosmo::sim {
 
 /// The initial field, and how particles leave their lattice.
-struct Start {
-  std::string transfer = "eisenstein-hu";   ///< --transfer
-  std::optional<SpectrumTable> table = {};  ///< --transfer FILE: instead of `transfer`
-  std::optional<double> stated_h =
-      {};  ///< with --transfer-units: h of 1/Mpc, by which the table was converted, or 1
+struct Start : TransferChoice {
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
   std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed
@@ -43,7 +39,6 @@ struct Start {
   /// Adds what is true of all universes, but for their phases.
   void state(core::Facts& facts) const;
 
-  TransferFunction transfer_of(const core::Cosmology& cosmology) const;
   /// The power spectrum from which the initial field is drawn, grown linearly to today.
   LinearPower power(const core::Cosmology& cosmology) const { return {cosmology, transfer_of(cosmology)}; }
   /// delta(k) today over the potential Φ(k) of the matter era.

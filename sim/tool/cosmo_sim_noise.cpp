@@ -4,48 +4,21 @@
 #include <filesystem>
 
 #include "core/error.hpp"
-#include "core/file/files.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/noise_file.hpp"
 
 namespace cosmo::sim {
 
-using core::ensure;
-using core::Fault;
-
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Throws Error{config} if something is at `path` that may not be replaced, Error{io} if its folder cannot be made.
-void ensure_replaceable(const fs::path& path, bool force) {
-  core::ensure_place_for(fs::absolute(path).parent_path());
-  if (!fs::exists(path)) return;
-  ensure(fs::is_regular_file(path) && is_noise(path), Fault::config,
-         "--output {} is not a file of white noise: choose another name.", path.string());
-  ensure(force, Fault::config, "--output {} is there already: give --force to replace it, or another name.",
-         path.string());
-}
 
 /// Collective.
 void make_noise(const core::Communicator& comm, const core::GridSpec& grid, std::uint64_t seed,
                 const fs::path& path) {
   fourier::FourierMesh noise(comm, grid);
   white_noise(noise, seed);
-  const fs::path part = path.string() + ".part";
-  comm.agree([&] {
-    if (comm.is_root()) core::make_directory(fs::absolute(path).parent_path());
-  });
-  try {
-    write_noise(noise, seed, path, part);
-  } catch (...) {
-    std::error_code ignored;
-    if (comm.is_root()) fs::remove(part, ignored);
-    throw;
-  }
-  comm.agree([&] {
-    if (comm.is_root()) core::publish_file(part, path);
-  });
+  publish_noise(noise, seed, path);
 }
 
 }  // namespace
@@ -71,7 +44,7 @@ void run_noise(const core::Invocation& run) {
     grid.cells_per_side =
         static_cast<int>(run.options.integer("particles", std::max(4, run.comm.size()), 8192));
     try {
-      ensure_replaceable(path, run.options.flag("force"));
+      ensure_replaceable_noise(path, "output", run.options.flag("force"));
     } catch (const core::Error& refusal) {
       if (!dry_run) throw;
       run.log.warn("{}", refusal.what());

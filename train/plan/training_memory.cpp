@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/fourier/field_spectra.hpp"
 #include "core/machine/memory.hpp"
 #include "dataset/regression/learned_baselines.hpp"
 #include "nn/model/inference.hpp"
@@ -63,14 +64,17 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 
 /// Memory of the network that predicts for the posterior after the last epoch, and of what is read ahead for it [bytes].
 std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
-  if (!nn::takes_posterior(plan.objective.output)) return 0;
-  const int batch = nn::batch_of(plan.input), outputs = plan.objective.output.shape().channels;
+  const bool field = plan.objective.target == "initial";
+  if (!field && !nn::takes_posterior(plan.objective.output)) return 0;
+  const int batch = field ? 1 : nn::batch_of(plan.input), outputs = plan.objective.output.shape().channels;
   const std::size_t network =
       nn::Network::planned_bytes(plan.network.spec, plan.input, outputs, batch, nn::Mode::inference,
                                  nn::arithmetic_of(plan.network.spec, plan.input, outputs));
-  return static_cast<std::int64_t>(network + dataset::DataLoader::memory_bytes(data.spec,
-                                                                               plan.objective.transform(data),
-                                                                               {.micro_batch = batch}));
+  const std::size_t read =
+      dataset::DataLoader::memory_bytes(data.spec, plan.objective.transform(data),
+                                        {.micro_batch = batch, .target = plan.objective.target_map(data)});
+  const std::size_t spectra = field ? fourier::FieldSpectra::memory_bytes(data.spec.side()) : 0;
+  return static_cast<std::int64_t>(network + read + spectra);
 }
 
 }  // namespace

@@ -170,6 +170,7 @@ void ModelDirectory::save(TrainingState& state, const Goal& goal, const core::Js
   }
   manifest_.complete = goal.is_reached(progress);
   manifest_.posterior = nullptr;
+  manifest_.field_posterior.reset();
   manifest_.base.files = output_.manifest().files;
   if (manifest_.complete)
     complete();

@@ -64,6 +64,10 @@ class ModelDirectory {
   /// finished model with its files. Collective.
   void save(TrainingState& state, const Goal& goal, const core::Json& facts,
             const std::function<void()>& complete);
+  /// Records the posterior of a field, which the manifest holds.
+  void note_field_posterior(nn::FieldPosterior posterior) {
+    manifest_.field_posterior = std::move(posterior);
+  }
   /// Records what the manifest states of the posterior.
   void note_posterior(core::Json posterior) { manifest_.posterior = std::move(posterior); }
 

@@ -11,6 +11,7 @@
 #include "nn/model/ensemble.hpp"
 #include "nn/model/inference.hpp"
 #include "train/plan/training_data.hpp"
+#include "train/posterior/fit_field_posterior.hpp"
 #include "train/posterior/fit_posterior.hpp"
 
 namespace cosmo::train {
@@ -52,10 +53,12 @@ void ensure_can_be_fitted(const FinishedModel& finished, const TrainingSplits& d
          directory);
   ensure(!model.diverged(), Fault::config,
          "{} holds a training that diverged: train again with a lower --learning-rate.", directory);
-  nn::ensure_of_parameters(model, directory, "--posterior-only");
-  ensure(nn::takes_posterior(model.output), Fault::config,
-         "{} was trained with --loss {} and predicts a density already: leave --posterior-only out.",
-         directory, model.output.option());
+  if (!nn::takes_field_posterior(model)) {
+    nn::ensure_of_parameters(model, directory, "--posterior-only");
+    ensure(nn::takes_posterior(model.output), Fault::config,
+           "{} was trained with --loss {} and predicts a density already: leave --posterior-only out.",
+           directory, model.output.option());
+  }
   const core::InputRecord& trained_on = model.base.request.inputs.front();
   ensure(trained_on.id == data.manifest.base.request.id(), Fault::config,
          "{} is not the data that {} was trained on: give {}.", data.directory, directory,
@@ -104,6 +107,7 @@ Json facts_of_run(const core::Invocation& run, const std::string& directory) {
 
 /// Whether the model has a sound posterior: one that is damaged or missing is fitted again.
 bool has_posterior(const FinishedModel& finished) {
+  if (nn::takes_field_posterior(finished.model)) return finished.model.field_posterior.has_value();
   try {
     return nn::read_posterior(finished.directory, finished.model).has_value();
   } catch (const core::Error& error) {
@@ -112,10 +116,37 @@ bool has_posterior(const FinishedModel& finished) {
   }
 }
 
+/// The posterior of a model of initial densities. Collective.
+nn::FieldPosterior fit_field(const core::Invocation& run, const FinishedModel& finished,
+                             const TrainingSplits& data) {
+  std::optional<dataset::SplitReader> validation;
+  run.comm.agree([&] {
+    validation.emplace(data.directory, data.manifest, dataset::Split::validation, run.comm.rank(),
+                       run.comm.size());
+  });
+  const nn::InputNormalisation& reads = finished.model.normalisation;
+  dataset::VoxelTransform transform = data.manifest.transform(
+      reads.voxels, reads.smooth, {.reconstruct = reads.reconstruct, .tides = reads.tides});
+  transform.velocity = reads.velocity;
+  std::optional<nn::FieldPosterior> fitted =
+      fit_field_posterior(run.comm, run.log, {finished.directory, finished.model},
+                          {*validation, transform, data.manifest.target_map()});
+  if (!fitted)
+    throw core::Error(
+        Fault::config,
+        "No posterior can be fitted: the validation universes of " + data.directory + " have no waves.",
+        true);
+  return *fitted;
+}
+
 /// Fits the posterior and adds it to the model. Collective.
 void add_posterior(const core::Invocation& run, FinishedModel& finished, const TrainingSplits& data) {
   auto& [directory, model] = finished;
   core::OutputDirectory output(run.comm, run.log, directory, model.base.request, {});
+  if (nn::takes_field_posterior(model)) {
+    model.base.details["field_posterior"] = *(model.field_posterior = fit_field(run, finished, data));
+    return output.finish("cosmo-train", model.base.details, facts_of_run(run, directory));
+  }
   const FittedPosterior fitted = fit(run, {finished}, data);
   output.add(nn::kPosteriorFile, [&](const auto& path) { nn::write_posterior(path, *fitted.posterior); });
   model.base.details["posterior"] = model.posterior = fitted.facts;
@@ -138,11 +169,14 @@ void fit_one(const core::Invocation& run) {
   const bool dry_run = run.options.flag("dry-run");
   if (!up_to_date && !dry_run) add_posterior(run, finished, data);
   const std::string& target = finished.directory;
+  const bool field = nn::takes_field_posterior(finished.model);
   Json facts = {{"output", target}, {"up_to_date", up_to_date}, {"posterior", finished.model.posterior}};
+  if (field && finished.model.field_posterior) facts["posterior"] = *finished.model.field_posterior;
   if (dry_run) facts["dry_run"] = true;
   run.report(facts, up_to_date ? fmt::format("{} has a posterior already\n", target)
                     : dry_run  ? fmt::format("would fit the posterior of {} to {}\n", target, plan_of(data))
-                               : fmt::format("{}: {}\n", target, nn::kPosteriorFile));
+                               : fmt::format("{}: {}\n", target,
+                                            field ? "field_posterior of manifest.json" : nn::kPosteriorFile));
 }
 
 /// The posterior of several models, an output by itself.
@@ -161,6 +195,7 @@ class EnsembleStage : public core::Stage {
       std::vector<nn::ModelManifest> manifests;
       for (const std::string& directory : directories) {
         models_.push_back(read_model(directory));
+        nn::ensure_of_parameters(models_.back().model, directory, "--posterior-only with --model");
         ensure_can_be_fitted(models_.back(), data_);
         manifests.push_back(models_.back().model);
       }

@@ -1,5 +1,7 @@
 #include "train/tool/training.hpp"
 
+#include <utility>
+
 #include "core/parallel/stop_signals.hpp"
 #include "dataset/load/read_report.hpp"
 #include "dataset/load/staging.hpp"
@@ -7,6 +9,7 @@
 #include "train/gradient/replica_check.hpp"
 #include "train/gradient/straggler_report.hpp"
 #include "train/plan/training_memory.hpp"
+#include "train/posterior/fit_field_posterior.hpp"
 #include "train/posterior/fit_posterior.hpp"
 #include "train/prepare/baselines.hpp"
 #include "train/prepare/input_range.hpp"
@@ -161,8 +164,16 @@ void Training::save() {
 
 /// Fits the posterior of the finished model. Where it cannot be fitted, the model goes without.
 void Training::add_posterior() {
-  if (!nn::takes_posterior(plan_.objective.output) || directory_.model().diverged()) return;
+  if (directory_.model().diverged()) return;
   const dataset::VoxelTransform transform = plan_.objective.transform(task_.data);
+  if (nn::takes_field_posterior(directory_.model())) {
+    if (auto fitted =
+            fit_field_posterior(run_.comm, run_.log, {directory_.output().path(), directory_.model()},
+                                {*splits_.validation, transform, task_.data.target_map()}))
+      return directory_.note_field_posterior(std::move(*fitted));
+    return run_.log.warn("No posterior of modes was fitted: the validation universes have no waves.");
+  }
+  if (!nn::takes_posterior(plan_.objective.output)) return;
   FittedPosterior fitted = fit_posterior(
       run_.comm, run_.log, {{directory_.output().path(), directory_.model()}},
       {*splits_.training, *splits_.validation, transform, scale_of(task_.data, plan_.objective.voxels)});

@@ -79,7 +79,7 @@ REST = {
 }
 # What installs, builds, or runs this; that its scripts and presets exist is checked. Posteriors need more universes than there are here:
 # infer/test_posterior.py.
-NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:cosmo-\w+ .*--(?:posterior-only|samples)|bash (?:pipelines/(?:quickstart|study/study|(?:reconstruct|web|paper)/run|slurm/submit)|bench/socket|tests/(?:(?:faults/fuzz/)?run|portability)|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
+NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:cosmo-\w+ .*--(?:posterior-only|samples)|bash (?:pipelines/(?:quickstart|study/study|(?:reconstruct|web|paper)/(?:run|circle)|slurm/submit)|bench/socket|tests/(?:(?:faults/fuzz/)?run|portability)|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
 FORMER_OPTIONS = {"--slabs"}  # out of --help, and accepted for two MINOR versions
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",

@@ -71,7 +71,7 @@ class Scripts(unittest.TestCase):
 
     def test_shell(self):
         scripts = [*PIPELINES.rglob("*.sh"), PIPELINES.parent / "tests/run.sh"]
-        self.assertEqual({path.name for path in scripts}, {"quickstart.sh", "run.sh", "setup.sh", "study.sh", "submit.sh", "job.sh", "tools.sh"})
+        self.assertEqual({path.name for path in scripts}, {"quickstart.sh", "run.sh", "setup.sh", "study.sh", "submit.sh", "job.sh", "tools.sh", "circle.sh"})
         for path in scripts:
             done = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), path)

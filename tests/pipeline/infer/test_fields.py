@@ -234,7 +234,6 @@ class FieldNetworks(FieldModelTest):
                 (USAGE, ["--samples"], [*infer, "--data", self.data, "--samples", 5]),
                 (USAGE, ["--baselines"], [*infer, "--data", self.data, "--baselines", "centre"])):
             self.refused(code, parts, *words, *no)
-        self.refused(CONFIG, ["predicts the field initial"], "cosmo-train", "--posterior-only", "--data", self.data, "--output", self.model)
         self.refused(CONFIG, ["predicts the field initial"], "cosmo-infer", "compare", self.model, self.model)
         self.refused(USAGE, ["give --output"], *infer, "--input", self.suite)
 

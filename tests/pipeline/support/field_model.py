@@ -1,6 +1,7 @@
 """What tests of models of fields and of classes share."""
 
 import csv
+import json
 
 import h5py
 import numpy as np
@@ -22,6 +23,7 @@ class FieldModelTest(DirectoryTest):
         self.assertEqual(stopped.returncode, STOPPED, stopped.stderr)
         succeed(*words, "--output", self.root / "stopped")
         self.assertEqual(*[(self.root / name / "history.csv").read_text() for name in ("one", "stopped")])
+        self.assertEqual(*[json.loads((self.root / name / "manifest.json").read_text()).get("field_posterior") for name in ("one", "stopped")])
 
     def assert_same_shared(self, name, tolerance):
         """Ranks that share samples train and predict as one does, but for rounding, and a stop changes no bit. `name`: a predicted file;
