@@ -79,17 +79,30 @@ double best_gain(const LeftBin& bin, const std::vector<BinSums>& universes,
   return power > 0 ? cross / power : 0;
 }
 
+/// The mean square of what is left in a mode; where gains of whole universes scatter by more than that explains, as much as does.
+double noise_of(const LeftBin& bin, const std::vector<BinSums>& universes,
+                const std::vector<double>& logarithms) {
+  double scatter = 0;
+  for (std::size_t u = 0; u < universes.size(); ++u) {
+    const fourier::SpectrumSums& sums = universes[u].sums;
+    const double gain = bin.gain * std::exp(bin.gain_slope * logarithms[u]);
+    if (sums.prediction > 0) scatter += std::pow(sums.cross - gain * sums.prediction, 2) / sums.prediction;
+  }
+  const auto number = static_cast<double>(universes.size());
+  return std::max(sum_of(bin.left) / (2 * bin.modes * number), scatter / number);
+}
+
 /// Fits gain and slope by least squares, with a Gaussian of mean 0 and deviation 1/2 for the slope, for few
 /// universes, or equal ones.
 LeftBin fit_gain(const std::vector<BinSums>& universes, const std::vector<double>& logarithms) {
-  constexpr int kSteps = 5;
+  constexpr int kSteps = 10;
   constexpr double kSlopes = 0.5;
   LeftBin bin{static_cast<double>(universes.front().sums.modes) / 2};
   for (const BinSums& one : universes) bin.truth.push_back(one.sums.truth);
   for (int step = 0; step <= kSteps; ++step) {
     bin.gain = best_gain(bin, universes, logarithms);
     measure_left(bin, universes, logarithms);
-    const double noise = sum_of(bin.left) / (2 * bin.modes * static_cast<double>(universes.size()));
+    const double noise = noise_of(bin, universes, logarithms);
     if (step == kSteps || noise <= 0) break;
     double score = -bin.gain_slope / (kSlopes * kSlopes), information = 1 / (kSlopes * kSlopes);
     for (std::size_t u = 0; u < universes.size(); ++u) {

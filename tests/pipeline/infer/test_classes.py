@@ -211,6 +211,9 @@ class ClassNetworks(FieldModelTest):
             self.assertEqual(done.returncode, code, done.stderr)
             for part in parts:
                 self.assertIn(part, error_line(done, words[0]))
+        done = run("cosmo-infer", "--model", self.model, "--input", self.suite, "--white-noise", self.root / "no-noise")
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertIn("models of initial densities", error_line(done, "cosmo-infer"))
 
 
 if __name__ == "__main__":

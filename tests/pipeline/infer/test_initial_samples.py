@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 import cosmo_data
+import eisenstein_hu
 from toolkit import DirectoryTest, error_line, run, sha256, succeed
 
 USAGE, CONFIG, FORMAT = 2, 3, 5
@@ -143,6 +144,21 @@ class InitialSamples(DirectoryTest):
         words = [word for name in ("omega_m", "sigma8", "n_s", "h", "omega_b") for word in (f"--{name.replace('_', '-')}", record[name])]
         self.sample(self.root / "array.npy", "--seed", 5, "--box", BOX, "--particles", PARTICLES, *words, "--transfer", "eisenstein-hu", universe=voxels)
         np.testing.assert_allclose(np.load(self.root / "array.npy"), np.load(self.noise), atol=1e-4)
+
+    def test_spectra_of_tables_and_fields_that_are_not_gaussian(self):
+        table, universe, skewed = self.root / "spectrum", self.root / "of-table", self.root / "skewed"
+        eisenstein_hu.write_power(table)
+        own = [word for name, value in self.simulations[self.test[0]]["parameters"].items() for word in (f"--{name.replace('_', '-')}", value)]
+        succeed("cosmo-sim", "generate", "--transfer", table, *own, *SIM, "--output", universe)
+        counts, noise = universe / "sim-00000/counts_z0.h5", self.root / "of-table.npy"
+        self.refused(CONFIG, "give its file as --transfer", "--model", self.model, "--input", counts, "--white-noise", noise)
+        found = self.sample(noise, "--transfer", table, universe=counts)
+        self.assertIn("table sha256:", found["transfer"])
+        formula = self.root / "of-formula.npy"
+        self.sample(formula, "--transfer", "eisenstein-hu", universe=counts)
+        np.testing.assert_allclose(np.load(noise), np.load(formula), atol=0.02)  # the table is the formula's, of default parameters
+        succeed("cosmo-sim", "generate", "--f-nl", 50, *SIM, "--output", skewed)
+        self.refused(CONFIG, "began with f_nl = 50", "--model", self.model, "--input", skewed / "sim-00000/counts_z0.h5", "--white-noise", self.root / "no")
 
     def test_the_share_of_modes_inside(self):
         found = succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.out)
