@@ -227,7 +227,7 @@ class ShardStage : public core::Stage {
 
   core::Report outline() override {
     constexpr int kLeast = 32;
-    if (plan_.shape.back() < kLeast)
+    if (plan_.shape.back() < kLeast && !run.options.given("target"))
       run.log.warn(
           "samples of {}³ voxels are smaller than the built-in networks read ({}³): choose fewer --subvolumes, or a "
           "finer --grid of the suite.",

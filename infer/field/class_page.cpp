@@ -100,7 +100,8 @@ std::string class_html(const ClassPage& page, const std::vector<html::Figure>& f
           figures,
           fmt::format(
               "Simulation {}: the input, averaged along x over an eighth of the box, and the classes of "
-              "its first plane: void black, wall purple, filament orange, node pale yellow.",
+              "its first plane: void black, wall purple, filament orange, node pale yellow. Their "
+              "difference is red where there is none, darker where too few axes have collapsed, paler where too many.",
               page.slices.simulation)));
   content += page_origin(page.data, page.split, page.model);
   return html::page("Predicted classes", content);

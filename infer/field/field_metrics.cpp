@@ -167,8 +167,11 @@ std::string text_of(const FieldMetrics& metrics) {
 
 std::string outcome_of(const FieldMetrics& metrics) {
   const FieldBaseline& best = metrics.best();
-  std::size_t better = 0;
-  for (std::size_t i = 0; i < best.gain.size(); ++i) better += best.gain[i] > 2 * best.gain_se[i] ? 1 : 0;
+  std::size_t better = 0, worse = 0;
+  for (std::size_t i = 0; i < best.gain.size(); ++i) {
+    better += best.gain[i] > 2 * best.gain_se[i] ? 1 : 0;
+    worse += best.gain[i] < -2 * best.gain_se[i] ? 1 : 0;
+  }
   const auto reach = [&](const FieldCurve& curve) {
     const double k = reach_of(metrics, curve, 0.9);
     return k == 0 ? std::string("nowhere") : fmt::format("up to k = {:.2f}", k);
@@ -178,8 +181,8 @@ std::string outcome_of(const FieldMetrics& metrics) {
       "The predicted field correlates with the true one by 0.9 or more {}, the best method without a network ({}) {}; "
       "{}.",
       reach(metrics.network), title_of(best), reach(best.curve),
-      errors ? fmt::format("it is better than that by two standard errors in {} of {} bins", better,
-                           best.gain.size())
+      errors ? fmt::format("it is better than that by two standard errors in {} of {} bins, and worse in {}",
+                           better, best.gain.size(), worse)
              : "one universe gives no errors");
 }
 

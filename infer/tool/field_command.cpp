@@ -339,6 +339,8 @@ void run_fields(const core::Invocation& run) {
                  "A model of a field writes files: give --output, too.");
     core::ensure(!run.options.given("data"), Fault::usage,
                  "Options --input and --data exclude each other: give one.");
+    core::ensure(!run.options.chosen("split"), Fault::usage,
+                 "Option --split applies only with --data: leave it out.");
   });
   FieldInputStage stage(run);
   core::run_stage(stage);

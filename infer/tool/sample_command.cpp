@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOption = "white-noise";
+constexpr double kFarthest = 0.1;  ///< rms of a sample before it is brought to 1, or one over it
 
 /// What was requested.
 struct SampleJob {
@@ -90,6 +91,10 @@ SampleJob read_sample_job(const core::Invocation& run) {
   const core::Facts& facts = job.universes.facts.front().facts;
   job.spectrum = stated_spectrum(options, facts, box, job.name());
   job.seed = options.seed("seed");
+  ensure(
+      job.universes.seeds.front() != job.seed, Fault::config,
+      "--seed {} is that of the initial conditions of {}, and samples of it would be their truth: give another.",
+      job.seed, job.name());
   job.particles = options.given("particles")
                       ? static_cast<int>(options.integer("particles", std::max(4, run.comm.size()), 8192))
                       : particles_of(facts, box, side);
@@ -118,6 +123,9 @@ double make_sample(const core::Invocation& run, const SampleJob& job) {
   run.comm.agree([&] {
     if (run.comm.is_root()) job.universes.list.watched.ensure_unchanged();
   });
+  ensure(std::isfinite(rms) && rms > 0 && rms < 1 / kFarthest && rms > kFarthest, Fault::numeric,
+         "The sample has the rms {:g}, where white noise has 1: give the parameters of {}, or train again.",
+         rms, job.name());
   publish_sample(noise, job.seed, job.path);
   return rms;
 }
@@ -164,8 +172,9 @@ void check_sample(const core::Options& options) {
       ensure(!options.given(name), Fault::usage,
              "Options --{} and --{} exclude each other: a sample is one file, of a universe of --input.",
              kOption, name);
-    ensure(!options.chosen("ranks-per-sample"), Fault::usage,
-           "Option --ranks-per-sample has no use with --{}: leave it out.", kOption);
+    for (const char* name : {"ranks-per-sample", "split"})
+      ensure(!options.chosen(name), Fault::usage, "Option --{} has no use with --{}: leave it out.", name,
+             kOption);
     return;
   }
   for (const char* name : {"seed", "particles"})
@@ -185,8 +194,9 @@ void run_sample(const core::Invocation& run) {
   SampleJob& job = *read;
   Json facts = facts_of(job);
   const bool dry_run = run.options.flag("dry-run");
-  std::string text = fmt::format("{}{}: {}³ values of seed {}, for\n{}\n", dry_run ? "would write " : "",
-                                 job.path.string(), job.particles, job.seed, options_of(*job.spectrum));
+  std::string text = fmt::format(
+      "{}{}: {}³ values of seed {}, for the universe's box with\n{}\nand its --w0 and --wa, if it has others\n",
+      dry_run ? "would write " : "", job.path.string(), job.particles, job.seed, options_of(*job.spectrum));
   if (dry_run) {
     facts.update({{"dry_run", true}, {"refusals", job.refusals}});
   } else {

@@ -55,19 +55,19 @@ void from_json(const core::Json& json, FieldPosterior& posterior) {
 }
 
 void check(const FieldPosterior& posterior, const std::string& source) {
+  constexpr double kLargestGain = 1000, kSteepest = 20;  // no fit has more
   const auto& [k, gain, slopes, left, variance, slope, universes] = posterior;
   const bool increases = std::ranges::adjacent_find(k, std::greater_equal()) == k.end();
-  core::ensure(
-      !k.empty() && k.size() == gain.size() && k.size() == slopes.size() && k.size() == left.size() &&
-          increases && k.front() > 0 && std::isfinite(k.back()) &&
-          std::ranges::all_of(gain, [](double a) { return std::isfinite(a); }) &&
-          std::ranges::all_of(slopes, [](double a) { return std::isfinite(a); }) &&
-          std::ranges::all_of(left, [](double s) { return s >= 0 && s <= 1; }) && variance > 0 &&
-          std::isfinite(variance) && std::isfinite(slope) && universes >= 1,
-      core::Fault::format,
-      "{} has a field_posterior whose k, gain and power_left are not those of a fit: fit it again with "
-      "cosmo-train --posterior-only.",
-      source);
+  core::ensure(!k.empty() && k.size() == gain.size() && k.size() == slopes.size() &&
+                   k.size() == left.size() && increases && k.front() > 0 && std::isfinite(k.back()) &&
+                   std::ranges::all_of(gain, [](double a) { return std::abs(a) <= kLargestGain; }) &&
+                   std::ranges::all_of(slopes, [](double a) { return std::abs(a) <= kSteepest; }) &&
+                   std::ranges::all_of(left, [](double s) { return s >= 0 && s <= 1; }) && variance > 0 &&
+                   std::isfinite(variance) && std::abs(slope) <= kSteepest && universes >= 1,
+               core::Fault::format,
+               "{} has a field_posterior whose numbers are not those of a fit: fit it again with cosmo-train "
+               "--posterior-only.",
+               source);
 }
 
 }  // namespace cosmo::nn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -42,8 +43,15 @@ TrainingSplits read_data(const core::Options& options) {
 }
 
 FinishedModel read_model(const std::string& directory) {
-  return {directory, nn::parse_model_manifest(core::load_manifest(directory, "train", nn::kPosteriorFile),
-                                              (fs::path(directory) / core::kManifestName).string())};
+  core::Manifest manifest = core::load_manifest(directory, "train", nn::kPosteriorFile);
+  const std::string source = (fs::path(directory) / core::kManifestName).string();
+  try {
+    return {directory, nn::parse_model_manifest(manifest, source)};
+  } catch (const core::Error&) {
+    if (manifest.details.erase("field_posterior") == 0) throw;
+  }
+  return {directory,
+          nn::parse_model_manifest(std::move(manifest), source)};  // what is damaged is fitted again
 }
 
 void ensure_can_be_fitted(const FinishedModel& finished, const TrainingSplits& data) {
@@ -54,7 +62,11 @@ void ensure_can_be_fitted(const FinishedModel& finished, const TrainingSplits& d
   ensure(!model.diverged(), Fault::config,
          "{} holds a training that diverged: train again with a lower --learning-rate.", directory);
   if (!nn::takes_field_posterior(model)) {
-    nn::ensure_of_parameters(model, directory, "--posterior-only");
+    ensure(
+        !model.target, Fault::config,
+        "{} predicts the field {}, and --posterior-only is for models of parameters and of initial densities: leave it "
+        "out.",
+        directory, model.target ? model.target->quantity : "");
     ensure(nn::takes_posterior(model.output), Fault::config,
            "{} was trained with --loss {} and predicts a density already: leave --posterior-only out.",
            directory, model.output.option());
@@ -88,9 +100,9 @@ FittedPosterior fit(const core::Invocation& run, const std::vector<FinishedModel
   return fitted;
 }
 
-std::string plan_of(const TrainingSplits& data) {
-  return fmt::format("{} training universes of {}",
-                     data.manifest.split(dataset::Split::train).simulations.size(), data.directory);
+std::string plan_of(const TrainingSplits& data, dataset::Split split) {
+  return fmt::format("{} {} universes of {}", data.manifest.split(split).simulations.size(),
+                     split == dataset::Split::train ? "training" : "validation", data.directory);
 }
 
 // One model gets a file more.
@@ -174,8 +186,10 @@ void fit_one(const core::Invocation& run) {
   if (field && finished.model.field_posterior) facts["posterior"] = *finished.model.field_posterior;
   if (dry_run) facts["dry_run"] = true;
   run.report(facts, up_to_date ? fmt::format("{} has a posterior already\n", target)
-                    : dry_run  ? fmt::format("would fit the posterior of {} to {}\n", target, plan_of(data))
-                               : fmt::format("{}: {}\n", target,
+                    : dry_run  ? fmt::format(
+                                     "would fit the posterior of {} to {}\n", target,
+                                     plan_of(data, field ? dataset::Split::validation : dataset::Split::train))
+                              : fmt::format("{}: {}\n", target,
                                             field ? "field_posterior of manifest.json" : nn::kPosteriorFile));
 }
 
@@ -222,7 +236,8 @@ class EnsembleStage : public core::Stage {
   }
   core::Report outline() override {
     return {{{"models", models_.size()}},
-            fmt::format("the posterior of {} models, fitted to {}\n", models_.size(), plan_of(data_))};
+            fmt::format("the posterior of {} models, fitted to {}\n", models_.size(),
+                        plan_of(data_, dataset::Split::train))};
   }
   core::Report make(core::OutputDirectory& output) override {
     const FittedPosterior fitted = fit(run, models_, data_);

@@ -9,7 +9,7 @@ import numpy as np
 
 import cosmo_data
 import eisenstein_hu
-from toolkit import DirectoryTest, error_line, run, sha256, succeed
+from toolkit import DirectoryTest, error_line, printed, run, sha256, succeed
 
 USAGE, CONFIG, FORMAT = 2, 3, 5
 BOX, VOXELS, PARTICLES, WIDTH = 128, 16, 32, 0.02
@@ -181,9 +181,13 @@ class InitialSamples(DirectoryTest):
         self.assertEqual(succeed(*fit, ranks=2)["posterior"], own)
         self.assertEqual(json.loads((old / "manifest.json").read_text()), json.loads(manifest))
         self.assertTrue(succeed(*fit)["up_to_date"])
-        details["field_posterior"] = dict(own, power_left=[2] * len(own["k"]))
-        (old / "manifest.json").write_text(json.dumps(details))
-        self.refused(FORMAT, "field_posterior", "--model", old, "--input", self.one, "--white-noise", self.root / "no")
+        for damage in ({"power_left": [2] * len(own["k"])}, {"gain": [1e200] * len(own["k"])}, {"slope": 500}):
+            details["field_posterior"] = dict(own, **damage)
+            (old / "manifest.json").write_text(json.dumps(details))
+            self.refused(FORMAT, "field_posterior", "--model", old, "--input", self.one, "--white-noise", self.root / "no")
+        self.assertIn("4 validation universes", printed(*fit, "--dry-run"))
+        succeed(*fit)
+        self.assertEqual(json.loads((old / "manifest.json").read_text()), json.loads(manifest))
 
     def refused(self, code, part, *words):
         done = run("cosmo-infer", *words)
@@ -206,6 +210,8 @@ class InitialSamples(DirectoryTest):
                 (USAGE, "--seed applies only with --white-noise", [*infer, "--data", self.data, "--seed", 3]),
                 (USAGE, "--omega-m applies only with --white-noise", [*infer, "--input", self.one, "--omega-m", 0.3]),
                 (USAGE, "predicts parameters", ["--model", self.root / "parameters", "--input", self.one, *noise]),
+                (USAGE, "--split has no use with --white-noise", [*infer, "--input", self.one, "--split", "test", *noise]),
+                (CONFIG, "would be their truth: give another", [*infer, "--input", self.one, "--seed", self.simulations[self.test[0]]["seed"], *noise]),
                 (CONFIG, "names 12 universes", [*infer, "--input", self.suite, *noise]),
                 (CONFIG, "samples the posterior of one model", ["--model", f"{self.model},{self.root}/second", "--input", self.one, *noise]),
                 (CONFIG, "does not state omega_m, sigma8", [*infer, "--input", self.root / "alone.npy", "--box", BOX, *noise]),
