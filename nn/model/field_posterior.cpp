@@ -50,8 +50,12 @@ void to_json(core::Json& json, const FieldPosterior& posterior) {
 }
 
 void from_json(const core::Json& json, FieldPosterior& posterior) {
-  posterior = {json.at("k"),        json.at("gain"),  json.at("gain_slope"), json.at("power_left"),
-               json.at("variance"), json.at("slope"), json.at("universes")};
+  try {
+    posterior = {json.at("k"),        json.at("gain"),  json.at("gain_slope"), json.at("power_left"),
+                 json.at("variance"), json.at("slope"), json.at("universes")};
+  } catch (const core::Json::exception&) {
+    posterior = {};  // which check() refuses
+  }
 }
 
 void check(const FieldPosterior& posterior, const std::string& source) {

@@ -27,6 +27,7 @@ struct FieldPosterior {
 };
 
 void to_json(core::Json& json, const FieldPosterior& posterior);
+/// One that check() refuses, if a value is missing or of another type.
 void from_json(const core::Json& json, FieldPosterior& posterior);
 
 /// Throws Error{format} naming `source` unless the numbers can be those of a fit.

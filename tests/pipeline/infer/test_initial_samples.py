@@ -181,10 +181,10 @@ class InitialSamples(DirectoryTest):
         self.assertEqual(succeed(*fit, ranks=2)["posterior"], own)
         self.assertEqual(json.loads((old / "manifest.json").read_text()), json.loads(manifest))
         self.assertTrue(succeed(*fit)["up_to_date"])
-        for damage in ({"power_left": [2] * len(own["k"])}, {"gain": [1e200] * len(own["k"])}, {"slope": 500}):
+        for damage in ({"power_left": [2] * len(own["k"])}, {"gain": [1e200] * len(own["k"])}, {"slope": 500}, {"slope": None}, {"k": "x"}):
             details["field_posterior"] = dict(own, **damage)
             (old / "manifest.json").write_text(json.dumps(details))
-            self.refused(FORMAT, "field_posterior", "--model", old, "--input", self.one, "--white-noise", self.root / "no")
+            self.refused(FORMAT, "fit it again with cosmo-train --posterior-only", "--model", old, "--input", self.one, "--white-noise", self.root / "no")
         self.assertIn("4 validation universes", printed(*fit, "--dry-run"))
         succeed(*fit)
         self.assertEqual(json.loads((old / "manifest.json").read_text()), json.loads(manifest))
