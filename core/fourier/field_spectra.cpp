@@ -37,7 +37,7 @@ std::vector<double> FieldSpectra::bins() const {
   return middles;
 }
 
-void FieldSpectra::transform(FourierMesh& mesh, std::span<const float> field) {
+void transform(std::span<const float> field, FourierMesh& mesh) {
   const auto n = static_cast<std::size_t>(mesh.side());
   mesh.for_each_row([&](int x, int y, float* row) {
     std::copy_n(field.data() + (static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n, n, row);
@@ -45,10 +45,10 @@ void FieldSpectra::transform(FourierMesh& mesh, std::span<const float> field) {
   mesh.forward();
 }
 
-void FieldSpectra::set_truth(std::span<const float> field) { transform(truth_, field); }
+void FieldSpectra::set_truth(std::span<const float> field) { transform(field, truth_); }
 
 Spectra FieldSpectra::of(std::span<const float> prediction) {
-  transform(prediction_, prediction);
+  transform(prediction, prediction_);
   Spectra sums(bins().size());
   for_each_mode([&](std::size_t bin, int, int, int, std::uint64_t modes, const std::complex<double>& p,
                     const std::complex<double>& t) {

@@ -29,6 +29,9 @@ using Spectra = std::vector<SpectrumSums>;
 /// Which modes are measured: those of wavenumbers below the Nyquist wavenumber, or all but those of Nyquist planes.
 enum class Modes { in_sphere, in_cube };
 
+/// The modes of a field (side, side, side), on a mesh of one rank.
+void transform(std::span<const float> field, FourierMesh& mesh);
+
 /// Measures the modes of fields on the voxels of a periodic box; not copyable.
 class FieldSpectra {
  public:
@@ -55,8 +58,6 @@ class FieldSpectra {
   void for_each_mode(F&& visit) const;
 
  private:
-  static void transform(FourierMesh& mesh, std::span<const float> field);
-
   core::Communicator self_;
   FourierMesh truth_, prediction_;
   Modes modes_;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/fourier/field_spectra.hpp"
 #include "core/parallel/communicator.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/mode_table.hpp"
@@ -18,17 +19,6 @@ namespace cosmo::infer {
 namespace {
 
 using Mode = std::complex<float>;
-
-/// The modes of the density, all on this rank.
-fourier::FourierMesh modes_of(const core::Communicator& self, const PredictedDensity& density, double box) {
-  fourier::FourierMesh mesh(self, {density.side, box});
-  const auto n = static_cast<std::size_t>(density.side);
-  mesh.for_each_row([&](int x, int y, float* row) {
-    std::copy_n(&density.values[(static_cast<std::size_t>(x) * n + static_cast<std::size_t>(y)) * n], n, row);
-  });
-  mesh.forward();
-  return mesh;
-}
 
 /// exp(-iπ k/n) for |k| <= limit, which moves a wave from the centres of n cells to their nodes.
 std::vector<Mode> phases(int limit, int n) {
@@ -62,7 +52,8 @@ double sample_noise(fourier::FourierMesh& noise, std::uint64_t seed, const Predi
                     const nn::FieldPosterior& posterior, const StatedSpectrum& spectrum) {
   const double box = noise.grid().box_size;
   const core::Communicator self = core::Communicator::self();
-  const fourier::FourierMesh predicted = modes_of(self, density, box);
+  fourier::FourierMesh predicted(self, {density.side, box});  // all on this rank
+  fourier::transform(density.values, predicted);
   const int limit = (std::min(density.side, noise.side()) - 1) / 2;
   const sim::LinearPower power = spectrum.power();
   const double unit = std::pow(box / noise.side(), 1.5);  // √V of a mode over √N³ of the noise

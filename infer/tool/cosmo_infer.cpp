@@ -35,6 +35,8 @@ void run_infer(const core::Invocation& run) {
         "One of the options --data and --input is missing: give --data DIR, a data set one of whose splits is "
         "predicted, or --input FILE|DIR, universes in files.");
     (void)run.options.choice("split");  // refused before files are opened
+    core::ensure(run.options.given("data") || !run.options.chosen("split"), core::Fault::usage,
+                 "Option --split applies only with --data: leave it out.");
   });
   if (run.options.given("white-noise")) return infer::run_sample(run);
   bool field = false;

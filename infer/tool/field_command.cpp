@@ -12,11 +12,9 @@
 #include "core/file/byte_file.hpp"
 #include "core/format/npy.hpp"
 #include "core/machine/memory.hpp"
-#include "core/parallel/rounds.hpp"
 #include "core/run/stage.hpp"
 #include "dataset/make/shard_publisher.hpp"
 #include "histogram/snapshot/counting_job.hpp"
-#include "histogram/snapshot/snapshot_counts.hpp"
 #include "infer/doubt/familiarity.hpp"
 #include "infer/doubt/independence.hpp"
 #include "infer/field/class_page.hpp"
@@ -339,8 +337,6 @@ void run_fields(const core::Invocation& run) {
                  "A model of a field writes files: give --output, too.");
     core::ensure(!run.options.given("data"), Fault::usage,
                  "Options --input and --data exclude each other: give one.");
-    core::ensure(!run.options.chosen("split"), Fault::usage,
-                 "Option --split applies only with --data: leave it out.");
   });
   FieldInputStage stage(run);
   core::run_stage(stage);

@@ -67,9 +67,8 @@ InputJob read_input(const core::Invocation& run) {
   InputJob job;
   const core::Options& options = run.options;
   run.comm.agree([&] {
-    for (const char* name : {"ranks-per-sample", "split"})
-      core::ensure(!options.chosen(name), Fault::usage, "Option --{} applies only with --data: leave it out.",
-                   name);
+    core::ensure(!options.chosen("ranks-per-sample"), Fault::usage,
+                 "Option --ranks-per-sample applies only with --data: leave it out.");
     core::ensure(!options.given("data"), Fault::usage,
                  "Options --input and --data exclude each other: give one.");
     job.reading.snapshots = histogram::read_gadget_reading(options);

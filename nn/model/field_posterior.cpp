@@ -39,6 +39,10 @@ double FieldPosterior::power_left_at(double wavenumber, double of_variance) cons
   return share_of(interpolated(k, odds, wavenumber) + slope * std::log(of_variance / variance));
 }
 
+bool has_field_posterior(std::string_view quantity, int channels) {
+  return quantity == "initial" && channels == 1;
+}
+
 void to_json(core::Json& json, const FieldPosterior& posterior) {
   json = {{"k", posterior.k},
           {"gain", posterior.gain},

@@ -2,6 +2,7 @@
 // How far a predicted field is from the truth, wavenumber by wavenumber.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/format/json.hpp"
@@ -25,6 +26,9 @@ struct FieldPosterior {
   double gain_at(double wavenumber, double of_variance) const;
   double power_left_at(double wavenumber, double of_variance) const;
 };
+
+/// Whether it describes predictions of this quantity, with this number of channels: initial densities are Gaussian.
+bool has_field_posterior(std::string_view quantity, int channels);
 
 void to_json(core::Json& json, const FieldPosterior& posterior);
 /// One that check() refuses, if a value is missing or of another type.

@@ -393,7 +393,7 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
 }
 
 bool takes_field_posterior(const ModelManifest& model) {
-  return model.target && model.target->quantity == "initial" && model.outputs() == 1;
+  return model.target && has_field_posterior(model.target->quantity, model.outputs());
 }
 
 void ensure_of_parameters(const ModelManifest& model, const std::string& directory, std::string_view user) {

@@ -64,9 +64,10 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 
 /// Memory of the network that predicts for the posterior after the last epoch, and of what is read ahead for it [bytes].
 std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
-  const bool field = plan.objective.target == "initial";
+  const int outputs = plan.objective.output.shape().channels;
+  const bool field = nn::has_field_posterior(plan.objective.target, outputs);
   if (!field && !nn::takes_posterior(plan.objective.output)) return 0;
-  const int batch = field ? 1 : nn::batch_of(plan.input), outputs = plan.objective.output.shape().channels;
+  const int batch = field ? 1 : nn::batch_of(plan.input);
   const std::size_t network =
       nn::Network::planned_bytes(plan.network.spec, plan.input, outputs, batch, nn::Mode::inference,
                                  nn::arithmetic_of(plan.network.spec, plan.input, outputs));
