@@ -37,6 +37,7 @@ struct VoxelTransform {
   /// Deviation of the smoothing of the density whose tides (dataset/voxels/tidal_eigenvalues.hpp) are the next three channels, in
   /// voxels; 0: none.
   double tides = 0;
+  VoxelMap tides_map = {};  ///< applied to the tides
   /// Deviation of the smoothing of a reconstruction (dataset/voxels/iterative_reconstruction.hpp), in voxels, which is then the
   /// last channel of the input; 0: none.
   double reconstruction = 0;

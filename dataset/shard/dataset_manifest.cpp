@@ -218,6 +218,10 @@ VoxelScale DatasetManifest::scale(Curve curve) const {
   return {spec.input.kind, field.mean, field.deviation, curve, scales};
 }
 
+/// How many times larger than 1 an eigenvalue less the threshold of classes is to a network: classes change within less than a
+/// tenth, and a network of smaller inputs needs many steps to learn so sharp an edge (docs/decisions/0036-cosmic-web.md).
+constexpr double kClassEdge = 30;
+
 VoxelTransform DatasetManifest::transform(std::string_view name, double smooth,
                                           const MadeBeside& beside) const {
   VoxelTransform made;
@@ -246,7 +250,10 @@ VoxelTransform DatasetManifest::transform(std::string_view name, double smooth,
     return in_voxels(option, length, "");
   };
   if (beside.reconstruct != 0) made.reconstruction = of_one_channel("reconstruct", beside.reconstruct);
-  if (beside.tides != 0) made.tides = of_one_channel("tides", beside.tides);
+  if (beside.tides != 0) {
+    made.tides = of_one_channel("tides", beside.tides);
+    if (spec.target && spec.target->web) made.tides_map = {spec.target->web->threshold, kClassEdge};
+  }
   return made;
 }
 

@@ -9,13 +9,20 @@
 
 namespace cosmo::dataset {
 
+namespace {
+
+FieldMap in_floats(Curve curve, const VoxelMap& map) {
+  return {curve, static_cast<float>(map.offset), static_cast<float>(map.scale)};
+}
+
+}  // namespace
+
 std::variant<VoxelTable, InputMaker::FieldMaps> InputMaker::map_of(const VoxelTransform& transform) {
   if (transform.kind == VoxelKind::counts && transform.smoothing == 0) return VoxelTable(transform);
   const Curve curve =
       transform_is_for(transform.name, VoxelKind::field) ? curve_of(transform.name) : Curve::none;
   FieldMaps maps;
-  for (const VoxelMap& map : transform.maps)
-    maps.push_back({curve, static_cast<float>(map.offset), static_cast<float>(map.scale)});
+  for (const VoxelMap& map : transform.maps) maps.push_back(in_floats(curve, map));
   return maps;
 }
 
@@ -24,7 +31,8 @@ InputMaker::InputMaker(const VoxelTransform& transform, std::size_t channel)
       velocity_(static_cast<float>(transform.velocity)),
       relative_(transform.smoothing > 0 && divides_by_mean(transform.name)),
       channel_(channel),
-      map_(map_of(transform)) {
+      map_(map_of(transform)),
+      tides_map_(in_floats(Curve::none, transform.tides_map)) {
   if (auto* table = std::get_if<VoxelTable>(&map_); table && !needs_sample_) table_ = table->for_sample({});
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(channel))));
   if (transform.smoothing > 0) low_pass_.emplace(transform.smoothing, side);
@@ -115,15 +123,17 @@ void InputMaker::make_velocity(const Symmetry& symmetry, std::span<const float> 
 
 template <class T>
 void InputMaker::make_beside(const Symmetry& symmetry, std::span<const T> sample, std::span<float> input) {
-  const auto turn = [&](int side, std::span<const float> channels, std::span<float> to) {
-    transform_voxels(symmetry, side, FieldMap{Curve::none, 0, 1}, channels, to);
+  const auto turn = [&](int side, const FieldMap& map, std::span<const float> channels, std::span<float> to) {
+    transform_voxels(symmetry, side, map, channels, to);
   };
   if (tides_) {
     const std::size_t first = velocity_ > 0 ? 3 * channel_ : 0;
-    turn(tides_->side(), tides_->apply(sample.first(channel_)), input.subspan(first, 3 * channel_));
+    turn(tides_->side(), tides_map_, tides_->apply(sample.first(channel_)),
+         input.subspan(first, 3 * channel_));
   }
   if (reconstruction_)
-    turn(reconstruction_->side(), reconstruction_->apply(sample.first(channel_)), input.last(channel_));
+    turn(reconstruction_->side(), {Curve::none, 0, 1}, reconstruction_->apply(sample.first(channel_)),
+         input.last(channel_));
 }
 
 template void InputMaker::begin(std::span<const std::uint16_t>);

@@ -78,6 +78,7 @@ class InputMaker {
   std::optional<LowPass> low_pass_;
   std::vector<float> smoothed_;  ///< the sample that was begun
   std::optional<TidalEigenvalues> tides_;
+  FieldMap tides_map_;
   std::optional<IterativeReconstruction> reconstruction_;
 };
 

@@ -49,10 +49,19 @@ const char* wavenumber_in(core::LengthUnit unit) {
   return unit == core::LengthUnit::mpc ? "k [1/Mpc]" : "k [h/Mpc]";
 }
 
+/// 0, or below it the lowest value, rounded down.
+double lowest(const std::vector<Line>& lines) {
+  constexpr double kStep = 0.2;
+  double low = 0;
+  for (const Line& line : lines)
+    for (const double value : line.values) low = std::isfinite(value) ? std::min(low, value) : low;
+  return kStep * std::floor(low / kStep);
+}
+
 std::string figure_of(const std::string& title, const std::string& quantity, double high,
                       const std::vector<double>& k, core::LengthUnit unit, const std::vector<Line>& lines) {
   const svg::Axis x = svg::linear_axis(0, k.back() + fourier::FieldSpectra::kBin, kLeft, kRight, 7),
-                  y = svg::linear_axis(0, high, kBottom, kTop, 6);
+                  y = svg::linear_axis(lowest(lines), high, kBottom, kTop, 6);
   std::string content = svg::frame(x, y, wavenumber_in(unit), quantity);
   double at = kLeft;
   for (const Line& line : lines) {
@@ -81,7 +90,9 @@ dataset::Slice difference(const dataset::Slice& a, const dataset::Slice& b) {
 html::Figure slice_figure(const std::string& name, const std::string& caption, const dataset::Slice& slice,
                           const dataset::ColourScale& colours) {
   const int scale = std::max(1, kScaleOfSlices * 64 / slice.side);
-  return {fmt::format("figures/{}.png", name), dataset::image_of(slice, colours, scale), caption, caption};
+  const std::string text = fmt::format("{}; {}colours from {:.2g} to {:.2g}", caption,
+                                       colours.logarithmic ? "logarithmic " : "", colours.low, colours.high);
+  return {fmt::format("figures/{}.png", name), dataset::image_of(slice, colours, scale), text, text};
 }
 
 std::string page_head(const std::string& title, const std::string& outcome, const std::string& alarm,

@@ -101,7 +101,13 @@ void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& tra
   if (transform.velocity > 0)
     channels.push_back(graph.node("Mul", {"velocity", graph.constant("velocity.scale", transform.velocity)},
                                   "velocity/scaled"));
-  if (transform.tides > 0) channels.push_back("tides");
+  if (transform.tides > 0) {
+    const dataset::VoxelMap& map = transform.tides_map;
+    const std::string from_offset =
+        graph.node("Sub", {"tides", graph.constant("tides.offset", map.offset)}, "tides/from_offset");
+    channels.push_back(
+        graph.node("Mul", {from_offset, graph.constant("tides.scale", map.scale)}, "tides/mapped"));
+  }
   if (transform.reconstruction > 0) channels.push_back("reconstruction");
   graph.node("Concat", channels, target, OnnxAttributes().add("axis", std::int64_t{1}));
 }

@@ -37,6 +37,7 @@ dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
   transform.reconstruction = normalisation.reconstruct / model.input.voxel_size.value;
   transform.velocity = normalisation.velocity;
   transform.tides = normalisation.tides / model.input.voxel_size.value;
+  transform.tides_map = {normalisation.tides_offset, normalisation.tides_scale};
   return transform;
 }
 

@@ -11,6 +11,7 @@
 #include "core/file/text_file.hpp"
 #include "core/finite.hpp"
 #include "core/machine/memory.hpp"
+#include "core/run/dry_run.hpp"
 #include "core/run/stage.hpp"
 #include "infer/doubt/training_doubts.hpp"
 #include "infer/onnx/onnx_model.hpp"
@@ -110,14 +111,10 @@ void export_file(const core::Invocation& run, const fs::path& path) {
     if (!run.comm.is_root()) return;
     const std::string bytes = encode(model);
     if (dry_run) facts.update({{"dry_run", true}, {"refusals", core::Json::array()}});
-    try {
+    core::refuse_or_report(run, facts["refusals"], [&] {
       core::ensure_place_for(fs::absolute(path).parent_path());
       up_to_date = is_there(bytes, path, run.options.flag("force")) ? 1 : 0;
-    } catch (const core::Error& refusal) {
-      if (!dry_run) throw;
-      run.log.warn("{}", refusal.what());
-      facts["refusals"].push_back(refusal.what());
-    }
+    });
     if (!dry_run && up_to_date == 0) write_file(bytes, path);
   });
   up_to_date = run.comm.max(up_to_date);

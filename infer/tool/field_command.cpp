@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/file/byte_file.hpp"
+#include "core/file/checksum.hpp"
 #include "core/format/npy.hpp"
 #include "core/machine/memory.hpp"
 #include "core/run/stage.hpp"
@@ -92,7 +93,7 @@ class FieldSplitStage : public core::Stage {
     std::optional<dataset::SplitReader> reader;
     run.comm.agree([&] {
       reader.emplace(directory_, data_, split_, run.comm.rank(), run.comm.size());
-      if (run.comm.is_root())
+      if (run.comm.is_root() && data_.spec.side() == models_.first().input.size)
         std::ranges::copy(compare_with_training(models_.first(), *reader),
                           std::back_inserter(models_.doubts));
     });
@@ -158,9 +159,12 @@ class FieldSplitStage : public core::Stage {
     const nn::FieldTarget& field = *models_.first().target;
     core::ensure(data_.split(split_).samples > 0, Fault::config,
                  "{} has no {} universes: choose --split test.", directory_, name_of(split_));
-    models_.first().input.ensure_fits(
-        {{spec.input.channels(), spec.side()}, spec.input.redshifts, spec.voxel_size(), spec.line_of_sight},
-        directory_);
+    const nn::InputSpec& input = models_.first().input;
+    input.ensure_fits({{spec.input.channels(), input.size},  // a periodic box of any size is as good
+                       spec.input.redshifts,
+                       spec.voxel_size(),
+                       spec.line_of_sight},
+                      directory_);
     core::ensure(
         spec.target && spec.target->name == field.quantity, Fault::config,
         "{} has no target {} to compare the model's field with: make it with cosmo-prep shard --target {}, or "
@@ -194,6 +198,9 @@ class FieldSplitStage : public core::Stage {
     dataset::refuse_leak(independence_.leak, directory_, run.options.flag("allow-leak"));
     request = request_of("infer", models_, target);
     request.config["split"] = name_of(split_);
+    // Where the predictions are measured, so is the posterior.
+    if (const auto& posterior = models_.first().field_posterior; posterior && models_.models.size() == 1)
+      request.config["field_posterior_sha256"] = core::sha256(Json(*posterior).dump());
     request.inputs.push_back(core::input_record(directory_, data_.base, target));
     request.check = [](const core::Manifest& manifest) {
       core::ensure(manifest.details.contains("metrics") && manifest.details["metrics"].is_object(),

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/machine/memory.hpp"
+#include "core/parallel/node_memory.hpp"
+#include "core/run/dry_run.hpp"
 #include "infer/field/field_models.hpp"
 #include "infer/initial/initial_sample.hpp"
 #include "infer/initial/stated_spectrum.hpp"
@@ -36,7 +39,7 @@ struct SampleJob {
   std::uint64_t seed = 0;
   int particles = 0;
   fs::path path;
-  std::vector<std::string> refusals;  ///< that a dry run reports
+  Json refusals = Json::array();  ///< that a dry run reports
 
   const Model& model() const { return models.first(); }
   const std::string& name() const { return universes.list.universes.front().name; }
@@ -99,16 +102,35 @@ SampleJob read_sample_job(const core::Invocation& run) {
                       ? static_cast<int>(options.integer("particles", std::max(4, run.comm.size()), 8192))
                       : particles_of(facts, box, side);
   job.spectrum->transfer.check_shape(job.spectrum->cosmology.n_s, {job.particles, job.spectrum->box_mpc_h()});
-  try {
-    ensure_place_for_sample(job.path, options.flag("force"));
-  } catch (const core::Error& refusal) {
-    if (!options.flag("dry-run")) throw;
-    run.log.warn("{}", refusal.what());
-    job.refusals.emplace_back(refusal.what());
-  }
+  core::refuse_or_report(run, job.refusals,
+                         [&] { ensure_place_for_sample(job.path, options.flag("force")); });
   std::ranges::copy(recognise(job.models.models, list, job.universes.seeds),
                     std::back_inserter(job.models.doubts));
   return job;
+}
+
+/// Peak memory of a rank; refuses what its node does not have. Collective.
+std::uint64_t memory_of(const core::Invocation& run, SampleJob& job) {
+  const int side = job.universes.sides.front();
+  std::uint64_t field = 0;
+  run.comm.agree([&] {
+    const core::Communicator self = core::Communicator::self();
+    field = FieldPredictor::memory_bytes(job.models.models, side, self) +
+            (job.models.read_velocity() ? 16 : 4) * dataset::Box(side).voxels();
+  });
+  const std::uint64_t meshes = fourier::FourierMesh::memory_bytes(side, 1) +
+                               fourier::FourierMesh::memory_bytes(job.particles, run.comm.size());
+  const core::MemoryBill bill = core::NodeMemory(run.comm).bill(run.comm.max(field) + meshes);
+  core::refuse_or_report(run, job.refusals, [&] {
+    run.comm.agree([&] {
+      ensure(
+          bill.is_covered(), Fault::config,
+          "The sample needs {} of memory on a node, which has {}: give fewer --particles, or use more nodes.",
+          core::format_bytes(static_cast<double>(bill.per_node)),
+          core::format_bytes(static_cast<double>(bill.available)));
+    });
+  });
+  return bill.per_rank;
 }
 
 /// Writes the sample; returns the rms of its values before it was brought to 1. Collective.
@@ -193,10 +215,14 @@ void run_sample(const core::Invocation& run) {
   });
   SampleJob& job = *read;
   Json facts = facts_of(job);
+  const std::uint64_t memory = memory_of(run, job);
+  facts["memory_bytes_per_rank"] = memory;
   const bool dry_run = run.options.flag("dry-run");
   std::string text = fmt::format(
-      "{}{}: {}³ values of seed {}, for the universe's box with\n{}\nand its --w0 and --wa, if it has others\n",
-      dry_run ? "would write " : "", job.path.string(), job.particles, job.seed, options_of(*job.spectrum));
+      "{}{}: {}³ values of seed {}, for the universe's box with\n{}\nand its --w0 and --wa, if it has others\n"
+      "about {} of memory per rank\n",
+      dry_run ? "would write " : "", job.path.string(), job.particles, job.seed, options_of(*job.spectrum),
+      core::format_bytes(static_cast<double>(memory)));
   if (dry_run) {
     facts.update({{"dry_run", true}, {"refusals", job.refusals}});
   } else {

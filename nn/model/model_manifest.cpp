@@ -53,7 +53,11 @@ Json normalisation_json(const InputNormalisation& normalisation, core::LengthUni
   if (normalisation.smooth > 0) core::write_length(record, "smooth", {normalisation.smooth, unit});
   if (normalisation.reconstruct > 0)
     core::write_length(record, "reconstruction", {normalisation.reconstruct, unit});
-  if (normalisation.tides > 0) core::write_length(record, "tides", {normalisation.tides, unit});
+  if (normalisation.tides > 0) {
+    core::write_length(record, "tides", {normalisation.tides, unit});
+    record["tides_offset"] = normalisation.tides_offset;
+    record["tides_scale"] = normalisation.tides_scale;
+  }
   if (normalisation.velocity > 0) record["velocity_scale"] = normalisation.velocity;
   return record;
 }
@@ -274,7 +278,9 @@ void read_details(const Json& json, ModelManifest& model) {
       normalisation.value(core::key_of("smooth", model.input.voxel_size.unit), 0.0),
       normalisation.value(core::key_of("reconstruction", model.input.voxel_size.unit), 0.0),
       normalisation.value(core::key_of("tides", model.input.voxel_size.unit), 0.0),
-      normalisation.value("velocity_scale", 0.0)};
+      normalisation.value("velocity_scale", 0.0),
+      normalisation.value("tides_offset", 0.0),
+      normalisation.value("tides_scale", 1.0)};
   if (json.contains("target")) model.target = to_target(json["target"]);
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
   if (json.contains("labels"))

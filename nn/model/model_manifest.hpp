@@ -35,6 +35,7 @@ struct InputNormalisation {
   double tides =
       0;  ///< smoothing of the density whose tides are channels after the velocities [likewise]; 0: none
   double velocity = 0;  ///< factor on the velocities that are channels after the voxels [s/km]; 0: none
+  double tides_offset = 0, tides_scale = 1;  ///< the affine map applied to the tides
 };
 
 /// A field that a network predicts: (voxel - offset) × scale for each voxel of it.

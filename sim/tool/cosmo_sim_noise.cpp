@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/error.hpp"
+#include "core/run/dry_run.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/noise_file.hpp"
 
@@ -43,13 +43,8 @@ void run_noise(const core::Invocation& run) {
     seed = run.options.seed("seed");
     grid.cells_per_side =
         static_cast<int>(run.options.integer("particles", std::max(4, run.comm.size()), 8192));
-    try {
-      ensure_replaceable_noise(path, "output", run.options.flag("force"));
-    } catch (const core::Error& refusal) {
-      if (!dry_run) throw;
-      run.log.warn("{}", refusal.what());
-      refusals.push_back(refusal.what());
-    }
+    core::refuse_or_report(run, refusals,
+                           [&] { ensure_replaceable_noise(path, "output", run.options.flag("force")); });
   });
   core::Json facts = {{"output", path.string()}, {"seed", seed}, {"particles", grid.cells_per_side}};
   if (dry_run)

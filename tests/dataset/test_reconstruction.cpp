@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "dataset/voxels/input_maker.hpp"
 #include "dataset/voxels/iterative_reconstruction.hpp"
 #include "dataset/voxels/reconstruction.hpp"
 #include "dataset/voxels/tidal_eigenvalues.hpp"
@@ -155,4 +156,18 @@ TEST_CASE("tides move with their counts, do not depend on their mean, and are ze
   }
   REQUIRE(*std::ranges::max_element(plain) > 0.1f);
   for (const float value : of(std::vector<std::uint16_t>(kVoxels))) REQUIRE(value == 0);
+}
+
+TEST_CASE("a network reads tides under their map") {
+  const std::vector<std::uint16_t> counts = clustered();
+  const std::span sample(counts);
+  dataset::VoxelTransform transform;
+  transform.name = "log1p";
+  transform.tides = 2;
+  transform.tides_map = {0.25, 8};
+  std::vector<float> input(3 * kVoxels);
+  dataset::InputMaker(transform, kVoxels).make_beside({}, sample, std::span(input));
+  dataset::TidalEigenvalues tides(transform.tides, kSide);
+  const std::span<const float> plain = tides.apply(sample);
+  for (std::size_t i = 0; i < input.size(); ++i) REQUIRE(input[i] == Approx(8 * (plain[i] - 0.25f)));
 }

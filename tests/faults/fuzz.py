@@ -84,6 +84,8 @@ def targets():
         Target("manifest of pairs", ("pairs",), "pairs/manifest.json", ("cosmo-prep", "verify", "pairs"), True, has_id=True),
         Target("manifest of a model of fields", ("pairs", "reconet"), "reconet/manifest.json",
                ("cosmo-infer", "--model", "reconet", "--data", "pairs", "--output", "out"), True, has_id=True),
+        Target("posterior of modes, sampled", ("fields", "reconet"), "reconet/manifest.json",
+               ("cosmo-infer", "--model", "reconet", "--input", "fields/sim-00001", "--white-noise", "out.npy"), True, has_id=True),
         Target("shard with classes, trained on", ("classes",), "classes/train/shard-00000.h5",
                ("cosmo-train", "--data", "classes", "--target", "web", "--epochs", 1, "--output", "out"), signed_in="classes"),
         Target("manifest of a model of classes", ("classes", "webnet"), "webnet/manifest.json",
@@ -154,7 +156,7 @@ class Workshop:
             "--output", "fields")
         run("cosmo-prep", "shard", "--input", "fields", "--target", "initial", "--subvolumes", 1, "--output", "pairs")
         run("cosmo-prep", "shard", "--input", "fields", "--target", "web", "--subvolumes", 1, "--output", "classes")
-        run("cosmo-train", "--data", "classes", "--target", "web", "--epochs", 1, "--output", "webnet")
+        run("cosmo-train", "--data", "classes", "--target", "web", "--tides", 8, "--epochs", 1, "--output", "webnet")
         run("cosmo-train", "--data", "pairs", "--target", "initial", "--reconstruct", 10, "--epochs", 1, "--output", "reconet")
         for name in ("initial", "velocity", "web"):
             shutil.copy(at(f"fields/sim-00000/{name}_z0.h5"), at(f"{name}.h5"))

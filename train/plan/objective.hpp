@@ -125,6 +125,7 @@ struct Objective {
     config["voxels"] = voxels;
     if (velocity) config["velocity"] = true;
     if (tides > 0) config["tides"] = tides;
+    if (tides > 0 && output.has_classes()) config["tides_from_threshold"] = true;
     if (reconstruct > 0) config["reconstruction"] = reconstruct;
     if (smooth > 0) config["smooth"] = smooth;
     if (by_channel) config["voxels_by_channel"] = true;

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/parallel/stop_signals.hpp"
+#include "core/run/dry_run.hpp"
 #include "dataset/load/sample_groups.hpp"
 #include "nn/network.hpp"
 #include "nn/summary.hpp"
@@ -96,12 +97,7 @@ void run_benchmark(const core::Invocation& run) {
                         {"memory_bytes_per_rank", memory},
                         {"refusals", core::Json::array()}};
     if (config.cut.plan) facts["cut"] = config.cut.plan->to_json();
-    try {
-      ensure_memory(run.comm, memory);
-    } catch (const core::Error& refusal) {
-      run.log.warn("{}", refusal.what());
-      facts["refusals"].push_back(refusal.what());
-    }
+    core::refuse_or_report(run, facts["refusals"], [&] { ensure_memory(run.comm, memory); });
     return run.report(facts, fmt::format("{}about {} of memory per rank\n", outline,
                                          core::format_bytes(static_cast<double>(memory))));
   }

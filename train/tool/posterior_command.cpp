@@ -140,6 +140,7 @@ nn::FieldPosterior fit_field(const core::Invocation& run, const FinishedModel& f
   dataset::VoxelTransform transform = data.manifest.transform(
       reads.voxels, reads.smooth, {.reconstruct = reads.reconstruct, .tides = reads.tides});
   transform.velocity = reads.velocity;
+  transform.tides_map = {reads.tides_offset, reads.tides_scale};
   std::optional<nn::FieldPosterior> fitted =
       fit_field_posterior(run.comm, run.log, {finished.directory, finished.model},
                           {*validation, transform, data.manifest.target_map()});

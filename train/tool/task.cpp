@@ -107,7 +107,9 @@ nn::ModelManifest manifest_of(const Task& task) {
                          plan.objective.smooth,
                          plan.objective.reconstruct,
                          plan.objective.tides,
-                         transform.velocity};
+                         transform.velocity,
+                         transform.tides_map.offset,
+                         transform.tides_map.scale};
   for (const dataset::VoxelMap& map : transform.maps) {
     model.normalisation.offset.push_back(map.offset);
     model.normalisation.scale.push_back(map.scale);

@@ -139,6 +139,19 @@ class ClassNetworks(FieldModelTest):
         self.assertEqual(done.returncode, CONFIG, done.stderr)
         self.assertIn("give the counts_z0.h5 beside it", error_line(done, "cosmo-infer"))
 
+    def test_data_of_larger_boxes(self):
+        suite, data, out = (self.root / f"large{name}" for name in ("", "-data", "-out"))
+        succeed("cosmo-sim", "generate", "--simulations", 3, "--seed", 50, "--box", 2 * BOX, "--particles", 64, "--steps", 5, "--grid", 2 * VOXELS,
+                "--save", "counts,web", "--web", WEB, "--output", suite)
+        succeed("cosmo-prep", "shard", "--input", suite, "--target", "web", "--subvolumes", 1, "--validation", 1, "--test", 1, "--output", data)
+        found = succeed("cosmo-infer", "--model", self.model, "--data", data, "--output", out)
+        self.assertGreater(found["metrics"]["fields"]["web"]["macro_f1"], 0.4)
+        number = cosmo_data.Split(data, "test").identity(0).simulation
+        succeed("cosmo-infer", "--model", self.model, "--input", suite / f"sim-{number:05}/counts_z0.h5", "--output", self.root / "large-input")
+        with h5py.File(out / f"fields/simulation-{number:05}.h5") as one, h5py.File(self.root / "large-input/fields/universe-00000.h5") as other:
+            self.assertEqual(one["web"].shape, (2 * VOXELS,) * 3)
+            np.testing.assert_array_equal(one["web"][:], other["web"][:])
+
     def test_onnx_gives_logits(self):
         path = self.root / "model.onnx"
         succeed("cosmo-infer", "export", "--model", self.model, "--output", path)
@@ -164,6 +177,8 @@ class ClassNetworks(FieldModelTest):
     def test_tides_are_read_too(self):
         model, out, path = (self.root / f"tidal{name}" for name in ("", "-out", ".onnx"))
         succeed("cosmo-train", *self.words, "--tides", 8, "--epochs", 40, "--output", model)
+        normalisation = json.loads((model / "manifest.json").read_text())["normalisation"]
+        self.assertEqual([normalisation[key] for key in ("tides_mpc_h", "tides_offset", "tides_scale")], [8, 0.1, 30])
         found = succeed("cosmo-infer", "--model", model, "--data", self.data, "--output", out)
         self.assertGreater(found["metrics"]["fields"]["web"]["macro_f1"], self.found["metrics"]["fields"]["web"]["macro_f1"])
         succeed("cosmo-infer", "export", "--model", model, "--output", path)

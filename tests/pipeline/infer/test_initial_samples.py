@@ -127,7 +127,9 @@ class InitialSamples(DirectoryTest):
         again = self.root / "few.npy"
         self.assertEqual(self.sample(again, "--particles", VOXELS // 2)["particles"], VOXELS // 2)
         self.assertEqual(np.load(again).shape, (VOXELS // 2,) * 3)
-        self.assertTrue(self.sample(self.root / "planned.npy", "--dry-run")["dry_run"])
+        planned = self.sample(self.root / "planned.npy", "--dry-run")
+        self.assertTrue(planned["dry_run"])
+        self.assertGreater(planned["memory_bytes_per_rank"], 4 * (PARTICLES**3 + VOXELS**3))
         self.assertFalse((self.root / "planned.npy").exists())
 
     def test_other_parameters_win(self):
@@ -177,10 +179,14 @@ class InitialSamples(DirectoryTest):
         own = details.pop("field_posterior")
         (old / "manifest.json").write_text(json.dumps(details))
         self.refused(CONFIG, "cosmo-train --posterior-only", "--model", old, "--input", self.one, "--white-noise", self.root / "no")
+        predict = ["--model", old, "--data", self.data, "--output", self.root / "of-old"]
+        self.assertNotIn("coverage", succeed("cosmo-infer", *predict)["metrics"]["fields"]["initial"])
         fit = ["cosmo-train", "--posterior-only", "--data", self.data, "--output", old]
         self.assertEqual(succeed(*fit, ranks=2)["posterior"], own)
         self.assertEqual(json.loads((old / "manifest.json").read_text()), json.loads(manifest))
         self.assertTrue(succeed(*fit)["up_to_date"])
+        self.refused(CONFIG, "field_posterior_sha256", *predict)
+        self.assertIn("coverage", succeed("cosmo-infer", *predict, "--force")["metrics"]["fields"]["initial"])
         for damage in ({"power_left": [2] * len(own["k"])}, {"gain": [1e200] * len(own["k"])}, {"slope": 500}, {"slope": None}, {"k": "x"}):
             details["field_posterior"] = dict(own, **damage)
             (old / "manifest.json").write_text(json.dumps(details))
