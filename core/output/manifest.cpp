@@ -1,7 +1,9 @@
 #include "core/output/manifest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
@@ -15,6 +17,16 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSchema = "cosmo.manifest/1";
 const std::vector<std::string> kCommonKeys = {"schema", "stage", "id", "code", "config", "inputs", "files"};
+
+/// ", which cosmo-prep shard makes" for the stage shard; empty for one that no user makes.
+std::string maker_of(std::string_view stage) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> kMakers = {{{"generate", "cosmo-sim generate"},
+                                                                       {"shard", "cosmo-prep shard"},
+                                                                       {"train", "cosmo-train"},
+                                                                       {"infer", "cosmo-infer --data"}}};
+  const auto row = std::ranges::find(kMakers, stage, [](const auto& maker) { return maker[0]; });
+  return row == kMakers.end() ? "" : fmt::format(", which {} makes", (*row)[1]);
+}
 
 }  // namespace
 
@@ -81,8 +93,8 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
   reading_json(path.string(), [&] {
     ensure(json.at("schema") == kSchema, Fault::format, "{} has schema {}: this version reads {}.",
            path.string(), json.at("schema").dump(), kSchema);
-    ensure(json.at("stage") == stage, Fault::format, "{} is of stage {}: give a directory of stage '{}'.",
-           path.string(), json.at("stage").dump(), stage);
+    ensure(json.at("stage") == stage, Fault::format, "{} is of stage {}: give a directory of stage '{}'{}.",
+           path.string(), json.at("stage").dump(), stage, maker_of(stage));
     manifest.request = {json.at("stage"), json.at("config"), json.at("inputs")};
     manifest.tool = json.at("code").at("name");
     manifest.files = json.at("files");
@@ -101,9 +113,12 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
 
 Manifest load_manifest(const fs::path& directory, std::string_view stage, std::string_view except) {
   const fs::path path = directory / kManifestName;
-  ensure(fs::exists(path), Fault::io,
-         "{} does not exist: {} is not a finished output; rerun the stage that produces it.", path.string(),
-         directory.string());
+  ensure(fs::exists(directory), Fault::io, "{} does not exist: check the path.", directory.string());
+  const fs::path parent = fs::absolute(directory / ".").parent_path().parent_path();
+  ensure(fs::exists(path), Fault::io, "{} does not exist: {} is not a finished output; {}.", path.string(),
+         directory.string(),
+         fs::exists(parent / kManifestName) ? "give the directory that it is in"
+                                            : "rerun the stage that produces it");
   const std::string text = read_json_text(path);
   Manifest manifest = parse_manifest(parse_json_file(text, path), path, stage);
   manifest.sha256 = sha256(text);

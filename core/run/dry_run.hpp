@@ -1,5 +1,5 @@
 #pragma once
-// What keeps a command that is no stage (core/run/stage.hpp) from its work, and a dry run only reports.
+// What keeps a command other than a stage (core/run/stage.hpp) from its work, and a dry run only reports.
 
 #include "core/error.hpp"
 #include "core/format/json.hpp"

@@ -164,7 +164,7 @@ void Options::refuse_all_but(const std::set<std::string>& names, const std::stri
 std::pair<double, double> Options::range(const std::string& name) const {
   const std::string& value = text(name);
   const auto parts = cells_of(value, ':');
-  if (parts.size() == 1) return {number(name), number(name)};
+  if (parts.size() == 1 && finite_number(value)) return {number(name), number(name)};
   const auto low = finite_number(parts.front()), high = finite_number(parts.back());
   ensure(parts.size() == 2 && low && high, Fault::usage,
          "Option --{} is '{}': write a finite number, or two as LOW:HIGH.", name, value);

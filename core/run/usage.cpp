@@ -44,8 +44,10 @@ Options declare_options(const Command& command) {
   }
   options.add("config FILE", std::nullopt,
               "INI file with the same names as these options; the command line wins");
-  options.add("threads N", "0",
-              "OpenMP threads per rank; 0: the cores available, shared by the ranks of a machine");
+  options.add(
+      "threads N", "0",
+      "OpenMP threads per rank, whatever OMP_NUM_THREADS is; 0: the cores available, shared by the ranks of a "
+      "machine");
   options.add(
       "peer-timeout MINUTES", "5",
       "minutes without a sign of life after which a rank is considered lost and the run ends; 0: never");

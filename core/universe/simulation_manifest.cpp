@@ -179,10 +179,15 @@ const std::string& SimulationRecord::counts(double redshift) const {
   const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const SimulationOutput& output) {
     return output.redshift == redshift && !output.counts.empty();
   });
+  std::string others;
+  for (const SimulationOutput& output : outputs)
+    if (!output.counts.empty()) others += fmt::format("{}{}", others.empty() ? "" : ",", output.redshift);
   ensure(found != outputs.end(), Fault::config,
-         "Simulation {} of the suite has no counts at z = {}: run cosmo-sim with --save counts and {} "
+         "Simulation {} of the suite has no counts at z = {}: {}run cosmo-sim with --save counts and {} "
          "among --redshifts, or cosmo-prep histogram with a snapshot of that redshift.",
-         index, redshift, redshift);
+         index, redshift,
+         others.empty() ? "" : fmt::format("give --redshifts {} for those that it has, or ", others),
+         redshift);
   return found->counts;
 }
 

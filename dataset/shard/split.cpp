@@ -83,10 +83,12 @@ std::optional<Leak> find_leak(std::span<const Membership> members) {
 }
 
 void refuse_leak(const std::optional<Leak>& leak, const std::string& source, bool allowed) {
-  ensure(!leak || allowed, Fault::config,
-         "{}: {}, and so their phases, and errors would not be those on unseen universes: give every "
-         "simulation a seed of its own, or --allow-leak for an experiment with shared phases.",
-         source, leak ? leak->example : "");
+  ensure(
+      !leak || allowed, Fault::config,
+      "{}: {}, and so their phases, and errors would not be those on unseen universes: give every "
+      "simulation a seed of its own (another --seed of cosmo-sim generate), or --allow-leak for an experiment "
+      "with shared phases.",
+      source, leak ? leak->example : "");
 }
 
 }  // namespace cosmo::dataset

@@ -38,10 +38,10 @@ std::vector<std::string> training_doubts(const core::Options& options,
     core::ensure(failing.what.empty() || options.flag("unfinished"), core::Fault::config,
                  "{} {}: {}, or give --unfinished.", directories[m], failing.what, failing.remedy);
     if (!failing.what.empty()) sentences.push_back(fmt::format("{} {}.", directories[m], failing.what));
-    if (models[m].posterior == std::nullopt && models[m].joint == std::nullopt &&
-        nn::takes_posterior(models[m].output) && models[m].validation.universes < kFewUniverses)
+    if (nn::takes_posterior(models[m].output) && models[m].validation.universes < kFewUniverses)
       sentences.push_back(fmt::format(
-          "The errors of {} rest on {} validation universe{} of its training, and may be far off.",
+          "The errors{} of {} rest on {} validation universe{} of its training, and may be far off.",
+          models[m].posterior || models[m].joint ? " and the width of the posterior" : "",
           models.size() == 1 ? "the model" : directories[m], models[m].validation.universes,
           models[m].validation.universes == 1 ? "" : "s"));
     const std::vector<std::string> below = models[m].below_centre();

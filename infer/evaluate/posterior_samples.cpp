@@ -112,7 +112,7 @@ std::size_t read_samples(const core::Options& options, const std::vector<std::st
                  "{} has no posterior for --samples to draw from: {}, or leave the option out.",
                  directories[m],
                  nn::takes_posterior(models[m].output)
-                     ? "fit one with cosmo-train --posterior-only"
+                     ? "fit one with cosmo-train --posterior-only, to 20 universes or more"
                      : fmt::format("a training with --loss mse has one, that with --loss {} has not",
                                    models[m].output.option()));
   return draws;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "infer/report/fiducial.hpp"
@@ -102,8 +103,49 @@ std::string rivals_text(const Report& report) {
   return text;
 }
 
+/// "4 % in Ω_m and 29 % in n_s": where fewer truths lie within one standard deviation than by chance of one right model in a
+/// thousand; empty if nowhere.
+std::string too_few_inside(const Report& report) {
+  constexpr double kExpected = 0.6827, kFinding = 3;
+  const dataset::PredictionTable& universes = report.methods.front().universes;
+  const double chance = std::sqrt(kExpected * (1 - kExpected) / static_cast<double>(universes.rows.size()));
+  std::vector<std::string> found;
+  for (const std::string& name : universes.parameters.names) {
+    const auto inside = number_at(report.metrics, {"uncertainty", "coverage", name, "within_1_sigma"});
+    if (inside && *inside < kExpected - kFinding * chance)
+      found.push_back(fmt::format("{:.0f} % in {}", 100 * *inside, html_symbol(name)));
+  }
+  return enumeration(found);
+}
+
+/// "3.8 in Ω_m and 3.2 in σ_8": the largest biases of a setting that no chance explains, in the network's errors; empty without any.
+std::string biases_text(const Report& report) {
+  constexpr double kMost = 0.5, kFinding = 3;
+  const core::Json* settings = find_metric(report.metrics, {"settings"});
+  std::vector<std::string> found;
+  for (const std::string& name : report.methods.front().universes.parameters.names) {
+    double largest = 0;
+    for (std::size_t s = 0; settings != nullptr && s < settings->size(); ++s) {
+      const auto bias = number_at(report.metrics, {"settings", std::to_string(s), name, "bias_deviations"}),
+                 error =
+                     number_at(report.metrics, {"settings", std::to_string(s), name, "bias_deviations_se"});
+      if (bias && error && std::abs(*bias) > std::max({largest, kMost, kFinding * *error}))
+        largest = std::abs(*bias);
+    }
+    if (largest > 0) found.push_back(fmt::format("{:.1f} in {}", largest, html_symbol(name)));
+  }
+  return enumeration(found);
+}
+
 /// A sentence on posteriors that are not calibrated; empty if they are, or if that was not checked.
 std::string verdict_text(const Report& report) {
+  const std::string few = too_few_inside(report), biases = biases_text(report);
+  if (!few.empty() || !biases.empty())
+    return fmt::format(
+        " <b>Do not use its error bars here</b>:{}{}{}.",
+        few.empty() ? "" : " where 68 % of the truths belong within one standard deviation, there are " + few,
+        few.empty() || biases.empty() ? "" : ";",
+        biases.empty() ? "" : " predictions are off, on average, by " + biases + " of the network’s errors");
   const core::Json* calibrated = find_metric(report.metrics, {"uncertainty", "calibrated"});
   if (calibrated == nullptr || calibrated->get<bool>()) return "";
   std::vector<std::string> outside;

@@ -220,7 +220,9 @@ class InputStage : public core::Stage {
   }
 
   core::Report found(const core::Manifest& existing) override {
-    core::Report report{{{"warnings", existing.details.at("warnings")}}, ""};
+    const std::string table = target + "/" + existing.details.at("predictions").get<std::string>();
+    core::Report report{{{"warnings", existing.details.at("warnings")}, {"predictions", table}},
+                        fmt::format("its predictions are in {}\n", table)};
     if (existing.details.contains("fiducial")) report.facts["fiducial"] = existing.details["fiducial"];
     return report;
   }

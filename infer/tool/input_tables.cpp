@@ -135,10 +135,11 @@ std::string list_text(const ListResult& result, std::size_t most) {
   const bool alike = std::ranges::all_of(
       universes, [cuts](const UniversePrediction& one) { return one.subvolumes.size() == cuts; });
   const bool of_universes = std::ranges::all_of(universes, &UniversePrediction::of_universes);
-  text += fmt::format("{} universes, from {} sub-volume{}{}; {}{}", universes.size(),
-                      alike ? fmt::format("{}", cuts) : "different numbers of", alike && cuts == 1 ? "" : "s",
-                      alike ? " each" : "", known ? "in brackets the truth; " : "",
-                      error_sentence(result.models, of_universes));
+  text +=
+      fmt::format("{} universe{}, from {} sub-volume{}{}; {}{}", universes.size(),
+                  universes.size() == 1 ? "" : "s", alike ? fmt::format("{}", cuts) : "different numbers of",
+                  alike && cuts == 1 ? "" : "s", alike ? " each" : "", known ? "in brackets the truth; " : "",
+                  error_sentence(result.models, of_universes));
   const dataset::PredictionTable table = table_of(result);
   if (const auto check = check_farness(farness_of(universes), compared_universes(result.models)))
     text += text_of(*check);

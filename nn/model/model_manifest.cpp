@@ -197,14 +197,18 @@ std::vector<double> ModelManifest::scaled_errors() const {
   return errors;
 }
 
+std::vector<double> ModelManifest::errors_of_mean() const {
+  std::vector<double> errors = label_deviations();
+  for (std::size_t p = 0; labels && p < labels->validation_rms.size(); ++p)
+    if (labels->validation_rms[p] > 0) errors[p] = labels->validation_rms[p];
+  return errors;
+}
+
 std::vector<std::string> ModelManifest::below_centre() const {
   std::vector<std::string> names;
-  const std::vector<double> deviations = label_deviations();
-  for (std::size_t p = 0; p < validation.per_universe.size(); ++p) {
-    const double measured = labels && !labels->validation_rms.empty() ? labels->validation_rms[p] : 0;
-    if (validation.per_universe[p] >= (measured > 0 ? measured : deviations[p]))
-      names.push_back(parameters.names[p]);
-  }
+  const std::vector<double> of_mean = errors_of_mean();
+  for (std::size_t p = 0; p < validation.per_universe.size(); ++p)
+    if (validation.per_universe[p] >= of_mean[p]) names.push_back(parameters.names[p]);
   return names;
 }
 

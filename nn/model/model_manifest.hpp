@@ -145,8 +145,11 @@ struct ModelManifest {
   /// Rms errors of the validation universes at the best epoch, over label_deviations(), (P): predicting the mean of the
   /// training labels gives about 1. Empty before the first epoch is finished.
   std::vector<double> scaled_errors() const;
+  /// Rms errors on the validation universes of predicting the mean of the training labels (P), physical units; where they are not
+  /// known, label_deviations().
+  std::vector<double> errors_of_mean() const;
   /// Names of the parameters that are predicted no better than by the mean of the training labels, both on the validation
-  /// universes; where the mean's error on these is not known, it counts as label_deviations().
+  /// universes.
   std::vector<std::string> below_centre() const;
   /// The mean squared error of a field that is predicted as its mean, or the loss of classes that are predicted as their shares.
   double loss_of_constant() const;

@@ -22,6 +22,19 @@ ranks() {
     "$tool" "$@" --threads "$SLURM_CPUS_PER_TASK"
 }
 
+# slice NUMBER: sets `first` and `last` for --select, the universes of a slice of the suite: whole packs, where `sim` has --pack.
+slice() {
+  local pack=1
+  if [[ $sim =~ --pack[=\ ]+([0-9]+) ]]; then pack=${BASH_REMATCH[1]}; fi
+  local packs=$(((simulations + pack - 1) / pack))
+  first=$((packs * $1 / slices * pack)) last=$((packs * ($1 + 1) / slices * pack))
+  [ "$last" -le "$simulations" ] || last=$simulations
+  if [ "$first" -eq "$last" ]; then
+    echo "Slice $1 has no universe: there are more slices than packs of --pack $pack."
+    exit 0
+  fi
+}
+
 # Removes from the job's nodes what killed ranks of Open MPI leave there: this user's segments of shared memory that are older than a
 # minute and in no process.
 remove_segments() {

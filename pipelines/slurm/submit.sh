@@ -3,6 +3,7 @@
 # and their predictions, at the same time. Run again, for example after the cause of a failure was removed, it continues from what is
 # there. Usage: submit.sh SETTINGS
 set -euo pipefail
+case ${1:-} in -*) set -- ;; esac  # options are asked for in vain
 [ $# -eq 1 ] || { echo "Usage: submit.sh SETTINGS" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 settings=$(realpath "$1")

@@ -5,7 +5,7 @@ Each function reads one output directory and raises DataError if a file is missi
 
 import pathlib
 
-from cosmo_data.errors import parsing
+from cosmo_data.errors import DataError, parsing
 from cosmo_data.manifest import checked_path, read_manifest
 from cosmo_data.split import Split
 
@@ -19,9 +19,15 @@ def predictions(directory, per="subvolume"):
     """What cosmo-infer predicted: one row per sub-volume, or with per="universe" per universe, where `subvolume` is -1.
 
     Columns: simulation, subvolume, seed (roll, if there are any), and true_NAME, predicted_NAME, deviation_NAME in physical
-    units; with a posterior, whose mean and deviation these are, also network_NAME, the network's own prediction.
+    units; with a posterior, whose mean and deviation these are, also network_NAME, the network's own prediction, and of universes
+    covariance_A_B and distance_rank. Predictions of --input are of universes alone, with input, universe and subvolumes (their number).
     """
-    return _table(directory, "infer", {"subvolume": "predictions.csv", "universe": "universes.csv"}[per])
+    manifest, name = read_manifest(directory), {"subvolume": "predictions.csv", "universe": "universes.csv"}[per]
+    if manifest["stage"] == "predict":
+        name = "universes.csv"
+    if manifest["stage"] in ("infer", "predict") and name not in [file["path"] for file in manifest["files"]]:
+        raise DataError(f"{directory} has predictions of a field and of no parameters: open the files in its fields/ with h5py.")
+    return _table(directory, "predict" if manifest["stage"] == "predict" else "infer", name)
 
 
 def baselines(directory):

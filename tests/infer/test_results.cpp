@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <vector>
 
 #include "infer/predict/deviation_kind.hpp"
@@ -55,4 +56,30 @@ TEST_CASE("what came out is one sentence of the numbers, and names a parameter t
   model.validation.per_universe = {0.1, 0.5};
   CHECK(infer::outcome_text({methods, metrics, model, deviations, "test", "", {}})
             .starts_with("<b>The network predicts <i>n</i><sub>s</sub> no better than the mean"));
+}
+
+TEST_CASE("the outcome states when error bars are wrong") {
+  dataset::PredictionTable table{{{"sigma8", "n_s"}, {0, 0}, {1, 1}}, {}};
+  for (std::uint32_t u = 0; u < 100; ++u) table.rows.push_back({u, 0, u, {0.5, 0.5}, {0.5, 0.5}});
+  const infer::Methods methods = {infer::method_of("network", "network", table)};
+  nn::ModelManifest model{};
+  model.parameters = table.parameters;
+  const std::vector<infer::Model> models = {{model}};
+  const infer::DeviationKind deviations = infer::deviation_kind(models);
+  const auto outcome = [&](double inside, double bias) {
+    const core::Json metrics = {
+        {"network", {{"sigma8", {{"scaled_error", 0.25}}}, {"n_s", {{"scaled_error", 0.5}}}}},
+        {"uncertainty",
+         {{"calibrated", false},
+          {"coverage", {{"sigma8", {{"within_1_sigma", inside}}}, {"n_s", {{"within_1_sigma", 0.68}}}}}}},
+        {"settings", {{{"n_s", {{"bias_deviations", bias}, {"bias_deviations_se", 0.2}}}}}}};
+    return infer::outcome_text({methods, metrics, model, deviations, "test", "", {}});
+  };
+  CHECK(outcome(0.6, 0.55).find("as those of one right model in twenty do") != std::string::npos);
+  CHECK(outcome(0.04, 0.1).find(
+            "<b>Do not use its error bars here</b>: where 68 % of the truths belong within one "
+            "standard deviation, there are 4 % in <i>σ</i><sub>8</sub>.") != std::string::npos);
+  CHECK(outcome(0.04, -3.84)
+            .find("; predictions are off, on average, by 3.8 in <i>n</i><sub>s</sub> of the "
+                  "network’s errors.") != std::string::npos);
 }

@@ -79,6 +79,20 @@ class Frames(PipelineTest):
                 getattr(self.frames, key)(directory)
             path.write_text(original)
 
+    def test_predictions_of_files_and_of_fields(self):
+        counts, out = self.sim / "sim-00000/counts_z0.h5", self.root / "of-file"
+        found = succeed("cosmo-infer", "--model", self.model, "--input", counts, "--output", out)
+        row, = self.frames.predictions(out).to_dict("records")
+        self.assertEqual({name: row[f"predicted_{name}"] for name in Split(self.data, "test").names},
+                         {name: value["value"] for name, value in found["universes"][0]["parameters"].items()})
+        field = self.root / "field"
+        field.mkdir()
+        manifest = json.loads((self.predictions / "manifest.json").read_text())
+        manifest["files"] = [file for file in manifest["files"] if not file["path"].endswith(".csv")]
+        (field / "manifest.json").write_text(json.dumps(manifest))
+        with self.assertRaisesRegex(DataError, "open the files in its fields/ with h5py"):
+            self.frames.predictions(field)
+
     def test_another_stage(self):
         with self.assertRaisesRegex(DataError, "is of stage 'shard': give a directory of stage 'infer'"):
             self.frames.predictions(self.data)

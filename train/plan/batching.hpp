@@ -65,6 +65,10 @@ struct Batching {
     if (batching.order == SumOrder::reproducible) batching.micro_batch = 1;
     batching.check(options, samples, context.ranks);
     core::ensure(
+        samples > 1 || !normalises, core::Fault::config,
+        "Network {} normalises by the batch, and one training sample makes none: give more universes.",
+        network.name);
+    core::ensure(
         batching.global_batch > 1 || !normalises, core::Fault::config,
         "Network {} normalises by the batch, but --global-batch is 1: give at least 2, or better 8 or more.",
         network.name);

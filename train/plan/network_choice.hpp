@@ -116,8 +116,8 @@ struct NetworkChoice {
     }
     core::ensure(
         largest != nullptr, core::Fault::config,
-        "No network is made for samples of {}³ voxels, as those of {}: give --network FILE.json with one of "
-        "your own, or shard larger samples.",
+        "No network is made for samples of {}³ voxels, as those of {}: shard larger ones with fewer --subvolumes, or "
+        "give a --network that takes these, such as cosmonet32 or FILE.json with one of your own.",
         side, options.text("data"));
     return largest->make();
   }

@@ -106,15 +106,19 @@ core::Report quality_of(const std::string& directory, const nn::ModelManifest& m
   core::Report report;
   if (model.target) return quality_of_field(directory, model);
   Json& errors = report.facts["scaled_errors"] = Json::object();
-  const std::vector<double> scaled = model.scaled_errors();
+  const std::vector<double> scaled = model.scaled_errors(), deviations = model.label_deviations(),
+                            of_mean = model.errors_of_mean();
+  std::vector<std::string> means;
   for (std::size_t p = 0; p < scaled.size(); ++p) {
     const std::string& name = model.parameters.names[p];
     errors[name] = scaled[p];
     report.text += fmt::format("{}{} {:.3g}", p == 0 ? "" : ", ", name, scaled[p]);
+    means.push_back(fmt::format("{:.3g}", of_mean[p] / deviations[p]));
   }
-  report.text =
-      fmt::format("rms error of {} validation universes / standard deviation of the training labels: {}\n",
-                  model.validation.universes, report.text);
+  report.text = fmt::format(
+      "rms error of {} validation universes / standard deviation of the training labels: {}; predicting the mean "
+      "of these labels: {}\n",
+      model.validation.universes, report.text, fmt::join(means, ", "));
   const std::vector<std::string> below = model.below_centre();
   report.facts["below_centre"] = below;
   report.facts["diverged"] = model.diverged();

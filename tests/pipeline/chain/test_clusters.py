@@ -38,12 +38,24 @@ class Settings(unittest.TestCase):
             stage, _, kind = name.partition("_")
             self.assertTrue(re.search(rf"\b{name}\b", code) or stage in JOBS and f"{kind}=$1_{kind}" in code, name)
 
+    def test_slices_are_whole_packs(self):
+        def slices(simulations, slices, sim):
+            said = [subprocess.run(["bash", "-c", f'. "{SLURM}/job.sh"; slice $0; echo $first:$last', str(number)], capture_output=True, text=True,
+                                   check=True, env={"simulations": str(simulations), "slices": str(slices), "sim": sim}).stdout.strip()
+                    for number in range(slices)]
+            return [tuple(map(int, line.split(":"))) if "no universe" not in line else None for line in said]
+        self.assertEqual(slices(13, 3, "--box 64"), [(0, 4), (4, 8), (8, 13)])
+        self.assertEqual(slices(13, 3, "--pack 4 --box 64"), [(0, 4), (4, 8), (8, 13)])
+        self.assertEqual(slices(10, 2, "--pack=4"), [(0, 4), (4, 10)])
+        self.assertEqual(slices(5, 3, "--pack 4"), [None, (0, 4), (4, 5)])
+
     def test_the_snakefile_is_short(self):
         self.assertLessEqual(len((PIPELINES / "Snakefile").read_text().splitlines()), 60)
 
     def test_usage(self):
-        done = subprocess.run(["bash", SLURM / "submit.sh"], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (2, "Usage: submit.sh SETTINGS\n"))
+        for words in ([], ["--help"]):
+            done = subprocess.run(["bash", SLURM / "submit.sh", *words], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (2, "Usage: submit.sh SETTINGS\n"))
 
 
 class Scripts(DirectoryTest):

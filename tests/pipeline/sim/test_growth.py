@@ -92,7 +92,7 @@ class Growth(DirectoryTest):
         self.refused(CONFIG, "grid 8, not 4", *more, "--grid", 4)
         for output in ("small", "small/larger"):
             self.refused(CONFIG, "give the larger suite a directory of its own", *more, output=output)
-        self.refused(IO, "is not a finished output", *more, of=self.root / "missing")
+        self.refused(IO, "missing does not exist: check the path", *more, of=self.root / "missing")
         self.assertFalse((self.root / "never").exists())
         succeed("cosmo-sim", *BASE, *RANGES, "--simulations", 6, "--select", "0:3", "--output", self.root / "part")
         self.refused(IO, "is not a finished output", *more, of=self.root / "part")
