@@ -22,18 +22,21 @@ nn::CutPlan plan_of(const nn::ModelManifest& model, int side, int ranks) {
   return {model.network, nn::take_census(model.network, input, model.outputs()), input, ranks};
 }
 
-/// Throws Error{config} unless the network's field has the voxels of its input.
-void ensure_takes(const nn::ModelManifest& model, int side) {
-  const nn::Shape field =
-      nn::take_census(model.network, input_of(model, side), model.outputs()).layers.back().output;
-  core::ensure(
-      field.size == side, core::Fault::config,
-      "A box of {} voxels per side becomes a field of {} in network {}: give boxes whose sides its pools divide, "
-      "as those of the training, {}.",
-      side, field.size, model.network.name, model.input.size);
-}
-
 }  // namespace
+
+void FieldPredictor::ensure_takes(const nn::ModelManifest& model, int side) {
+  bool fits = false;
+  try {
+    fits = nn::take_census(model.network, input_of(model, side), model.outputs()).layers.back().output.size ==
+           side;
+  } catch (const core::Error&) {  // tensors that it joins differ in size
+  }
+  core::ensure(
+      fits, core::Fault::config,
+      "Network {} has no field for a box of {} voxels per side: give boxes whose sides its pools divide, "
+      "such as multiples of those of the training, {}.",
+      model.network.name, side, model.input.size);
+}
 
 FieldPredictor::FieldPredictor(Models models, const std::vector<std::string>& directories, int side,
                                const core::Communicator& group)

@@ -26,6 +26,8 @@ class FieldPredictor {
   /// group, and what reading weights does.
   FieldPredictor(Models models, const std::vector<std::string>& directories, int side,
                  const core::Communicator& group);
+  /// Throws Error{config} unless the network's field has the voxels of its input, of this side.
+  static void ensure_takes(const nn::ModelManifest& model, int side);
   /// Bytes that one takes on a rank of a group.
   static std::size_t memory_bytes(Models models, int side, const core::Communicator& group);
 

@@ -137,6 +137,11 @@ std::string biases_text(const Report& report) {
   return enumeration(found);
 }
 
+bool several_settings(const Report& report) {
+  const core::Json* settings = find_metric(report.metrics, {"settings"});
+  return settings != nullptr && settings->size() > 1;
+}
+
 /// A sentence on posteriors that are not calibrated; empty if they are, or if that was not checked.
 std::string verdict_text(const Report& report) {
   const std::string few = too_few_inside(report), biases = biases_text(report);
@@ -145,7 +150,11 @@ std::string verdict_text(const Report& report) {
         " <b>Do not use its error bars here</b>:{}{}{}.",
         few.empty() ? "" : " where 68 % of the truths belong within one standard deviation, there are " + few,
         few.empty() || biases.empty() ? "" : ";",
-        biases.empty() ? "" : " predictions are off, on average, by " + biases + " of the network’s errors");
+        biases.empty()
+            ? ""
+            : fmt::format(" predictions{} are off, on average, by {}, in units of the rms errors on its "
+                          "validation universes",
+                          several_settings(report) ? " for a setting" : "", biases));
   const core::Json* calibrated = find_metric(report.metrics, {"uncertainty", "calibrated"});
   if (calibrated == nullptr || calibrated->get<bool>()) return "";
   std::vector<std::string> outside;

@@ -1,9 +1,11 @@
 #include "infer/tool/field_command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,7 @@
 #include "infer/input/predictions.hpp"
 #include "infer/input/universe_list.hpp"
 #include "infer/predict/ensemble.hpp"
+#include "nn/model/facts_check.hpp"
 #include "nn/output/classes.hpp"
 
 namespace cosmo::infer {
@@ -93,9 +96,8 @@ class FieldSplitStage : public core::Stage {
     std::optional<dataset::SplitReader> reader;
     run.comm.agree([&] {
       reader.emplace(directory_, data_, split_, run.comm.rank(), run.comm.size());
-      if (run.comm.is_root() && data_.spec.side() == models_.first().input.size)
-        std::ranges::copy(compare_with_training(models_.first(), *reader),
-                          std::back_inserter(models_.doubts));
+      if (run.comm.is_root())
+        std::ranges::copy(compare_with_trained(*reader), std::back_inserter(models_.doubts));
     });
     models_.doubts = Json::parse(run.comm.broadcast(Json(models_.doubts).dump()));
     for (const std::string& doubt : models_.doubts) run.log.warn("{}", doubt);
@@ -121,6 +123,25 @@ class FieldSplitStage : public core::Stage {
     std::string text, page;
     std::vector<html::Figure> figures;
   };
+
+  /// Sentences on how the data differ from the training's: by what is known of them, and by counts.
+  std::vector<std::string> compare_with_trained(dataset::SplitReader& reader) const {
+    constexpr double kMargin = 0.1;
+    const nn::ModelManifest& model = models_.first();
+    const nn::NamedFacts known{"the dataset", data_.facts};
+    std::vector<std::string> sentences =
+        nn::check_facts(manifests_of(models_.models), models_.directories, std::span(&known, 1), known.name,
+                        nn::Learned::left_out)
+            .warnings;
+    const double trained = model.normalisation.mean_count, found = data_.spec.mean_count;
+    if (data_.spec.side() == model.input.size)
+      std::ranges::copy(compare_with_training(model, reader), std::back_inserter(sentences));
+    else if (trained > 0 && std::abs(found / trained - 1) > kMargin)
+      sentences.push_back(fmt::format(
+          "A voxel has {:.3g} particles on average in {} and {:.3g} in the training: the predictions may be wrong.",
+          found, directory_, trained));
+    return sentences;
+  }
 
   bool has_classes() const { return models_.first().target->has_classes(); }
 
@@ -149,6 +170,19 @@ class FieldSplitStage : public core::Stage {
             class_html(page, figures), figures};
   }
 
+  /// Whether the model takes boxes of these data: periodic boxes larger than those of the training are as good.
+  void ensure_fits(const dataset::SampleSpec& spec) const {
+    const nn::InputSpec& input = models_.first().input;
+    core::ensure(
+        spec.side() >= input.size, Fault::config,
+        "{} has boxes of {}³ voxels, smaller than those of the training, {}³: give boxes at least as large.",
+        directory_, spec.side(), input.size);
+    FieldPredictor::ensure_takes(models_.first(), spec.side());
+    input.ensure_fits(
+        {{spec.input.channels(), input.size}, spec.input.redshifts, spec.voxel_size(), spec.line_of_sight},
+        directory_);
+  }
+
   void read() {
     for (const char* name : {"data", "output"}) (void)run.options.text(name);
     directory_ = run.options.text("data");
@@ -159,12 +193,7 @@ class FieldSplitStage : public core::Stage {
     const nn::FieldTarget& field = *models_.first().target;
     core::ensure(data_.split(split_).samples > 0, Fault::config,
                  "{} has no {} universes: choose --split test.", directory_, name_of(split_));
-    const nn::InputSpec& input = models_.first().input;
-    input.ensure_fits({{spec.input.channels(), input.size},  // a periodic box of any size is as good
-                       spec.input.redshifts,
-                       spec.voxel_size(),
-                       spec.line_of_sight},
-                      directory_);
+    ensure_fits(spec);
     core::ensure(
         spec.target && spec.target->name == field.quantity, Fault::config,
         "{} has no target {} to compare the model's field with: make it with cosmo-prep shard --target {}, or "

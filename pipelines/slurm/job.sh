@@ -24,13 +24,14 @@ ranks() {
 
 # slice NUMBER: sets `first` and `last` for --select, the universes of a slice of the suite: whole packs, where `sim` has --pack.
 slice() {
-  local pack=1
-  if [[ $sim =~ --pack[=\ ]+([0-9]+) ]]; then pack=${BASH_REMATCH[1]}; fi
+  local options=$sim pack=1
+  if [[ $sim =~ --config[=\ ]+([^\ ]+) ]]; then options+=" --pack $(sed -n 's/^ *pack *= *//p' "${BASH_REMATCH[1]}")"; fi
+  if [[ $options =~ --pack[=\ ]+0*([1-9][0-9]*) ]]; then pack=${BASH_REMATCH[1]}; fi  # the command line's before the file's
   local packs=$(((simulations + pack - 1) / pack))
   first=$((packs * $1 / slices * pack)) last=$((packs * ($1 + 1) / slices * pack))
   [ "$last" -le "$simulations" ] || last=$simulations
   if [ "$first" -eq "$last" ]; then
-    echo "Slice $1 has no universe: there are more slices than packs of --pack $pack."
+    echo "Slice $1 has no universe: there are more slices than packs of $pack."
     exit 0
   fi
 }

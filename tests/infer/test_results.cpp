@@ -79,7 +79,9 @@ TEST_CASE("the outcome states when error bars are wrong") {
   CHECK(outcome(0.04, 0.1).find(
             "<b>Do not use its error bars here</b>: where 68 % of the truths belong within one "
             "standard deviation, there are 4 % in <i>σ</i><sub>8</sub>.") != std::string::npos);
-  CHECK(outcome(0.04, -3.84)
-            .find("; predictions are off, on average, by 3.8 in <i>n</i><sub>s</sub> of the "
-                  "network’s errors.") != std::string::npos);
+  CHECK(
+      outcome(0.04, -3.84)
+          .find(
+              "; predictions are off, on average, by 3.8 in <i>n</i><sub>s</sub>, in units of the rms errors on its "
+              "validation universes.") != std::string::npos);
 }

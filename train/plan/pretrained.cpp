@@ -51,6 +51,7 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
       (model.target ? model.target->quantity : "") == plan.objective.target &&
           model.normalisation.reconstruct == plan.objective.reconstruct &&
           model.normalisation.tides == plan.objective.tides &&
+          model.normalisation.tides_scale == plan.objective.transform(data).tides_map.scale &&
           (model.normalisation.velocity > 0) == plan.objective.velocity,
       Fault::config,
       "{} of --init-from predicts another --target, or from other channels (--tides, --reconstruct, velocities): give the same.",

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -47,7 +48,11 @@ class Settings(unittest.TestCase):
         self.assertEqual(slices(13, 3, "--box 64"), [(0, 4), (4, 8), (8, 13)])
         self.assertEqual(slices(13, 3, "--pack 4 --box 64"), [(0, 4), (4, 8), (8, 13)])
         self.assertEqual(slices(10, 2, "--pack=4"), [(0, 4), (4, 10)])
-        self.assertEqual(slices(5, 3, "--pack 4"), [None, (0, 4), (4, 5)])
+        self.assertEqual(slices(5, 3, "--pack 04"), [None, (0, 4), (4, 5)])
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as file:
+            print("box = 64\npack = 4", file=file, flush=True)
+            self.assertEqual(slices(10, 2, f"--config {file.name}"), [(0, 4), (4, 10)])
+            self.assertEqual(slices(10, 2, f"--config {file.name} --pack 5"), [(0, 5), (5, 10)])
 
     def test_the_snakefile_is_short(self):
         self.assertLessEqual(len((PIPELINES / "Snakefile").read_text().splitlines()), 60)

@@ -141,16 +141,28 @@ class ClassNetworks(FieldModelTest):
 
     def test_data_of_larger_boxes(self):
         suite, data, out = (self.root / f"large{name}" for name in ("", "-data", "-out"))
-        succeed("cosmo-sim", "generate", "--simulations", 3, "--seed", 50, "--box", 2 * BOX, "--particles", 64, "--steps", 5, "--grid", 2 * VOXELS,
-                "--save", "counts,web", "--web", WEB, "--output", suite)
-        succeed("cosmo-prep", "shard", "--input", suite, "--target", "web", "--subvolumes", 1, "--validation", 1, "--test", 1, "--output", data)
+        self.shards_of(2 * VOXELS, 4, suite, data)
         found = succeed("cosmo-infer", "--model", self.model, "--data", data, "--output", out)
+        self.assertTrue(any(warning.startswith("steps is 4 in the dataset and 5 in") for warning in found["metrics"]["warnings"]))
         self.assertGreater(found["metrics"]["fields"]["web"]["macro_f1"], 0.4)
         number = cosmo_data.Split(data, "test").identity(0).simulation
         succeed("cosmo-infer", "--model", self.model, "--input", suite / f"sim-{number:05}/counts_z0.h5", "--output", self.root / "large-input")
         with h5py.File(out / f"fields/simulation-{number:05}.h5") as one, h5py.File(self.root / "large-input/fields/universe-00000.h5") as other:
             self.assertEqual(one["web"].shape, (2 * VOXELS,) * 3)
             np.testing.assert_array_equal(one["web"][:], other["web"][:])
+
+    def test_data_of_boxes_that_it_cannot_take(self):
+        for side, part in ((VOXELS // 2, "smaller than those of the training"), (VOXELS + 4, "give boxes whose sides its pools divide")):
+            suite, data = self.root / f"side-{side}", self.root / f"side-{side}-data"
+            self.shards_of(side, 2, suite, data)
+            done = run("cosmo-infer", "--model", self.model, "--data", data, "--output", self.root / "no")
+            self.assertEqual(done.returncode, CONFIG, done.stderr)
+            self.assertIn(part, error_line(done, "cosmo-infer"))
+
+    def shards_of(self, side, steps, suite, data):
+        succeed("cosmo-sim", "generate", "--simulations", 3, "--seed", 50, "--box", BOX * side / VOXELS, "--particles", 2 * side, "--steps", steps,
+                "--grid", side, "--save", "counts,web", "--web", "6:0.1" if side < VOXELS else WEB, "--output", suite)
+        succeed("cosmo-prep", "shard", "--input", suite, "--target", "web", "--subvolumes", 1, "--validation", 1, "--test", 1, "--output", data)
 
     def test_onnx_gives_logits(self):
         path = self.root / "model.onnx"
