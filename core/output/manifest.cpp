@@ -28,6 +28,18 @@ std::string maker_of(std::string_view stage) {
   return row == kMakers.end() ? "" : fmt::format(", which {} makes", (*row)[1]);
 }
 
+/// Throws Error{io}: the directory has no manifest.
+[[noreturn]] void refuse_unfinished(const fs::path& directory) {
+  if (!fs::exists(directory))
+    throw Error(Fault::io, fmt::format("{} does not exist: check the path.", directory.string()));
+  const fs::path parent = fs::absolute(directory / ".").parent_path().parent_path();
+  throw Error(Fault::io,
+              fmt::format("{} does not exist: {} is not a finished output; {}.",
+                          (directory / kManifestName).string(), directory.string(),
+                          fs::exists(parent / kManifestName) ? "give the directory that it is in"
+                                                             : "rerun the stage that produces it"));
+}
+
 }  // namespace
 
 bool is_inside(const fs::path& path) {
@@ -113,12 +125,7 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
 
 Manifest load_manifest(const fs::path& directory, std::string_view stage, std::string_view except) {
   const fs::path path = directory / kManifestName;
-  ensure(fs::exists(directory), Fault::io, "{} does not exist: check the path.", directory.string());
-  const fs::path parent = fs::absolute(directory / ".").parent_path().parent_path();
-  ensure(fs::exists(path), Fault::io, "{} does not exist: {} is not a finished output; {}.", path.string(),
-         directory.string(),
-         fs::exists(parent / kManifestName) ? "give the directory that it is in"
-                                            : "rerun the stage that produces it");
+  if (!fs::exists(path)) refuse_unfinished(directory);
   const std::string text = read_json_text(path);
   Manifest manifest = parse_manifest(parse_json_file(text, path), path, stage);
   manifest.sha256 = sha256(text);

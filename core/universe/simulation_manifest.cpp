@@ -179,16 +179,20 @@ const std::string& SimulationRecord::counts(double redshift) const {
   const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const SimulationOutput& output) {
     return output.redshift == redshift && !output.counts.empty();
   });
-  std::string others;
+  if (found != outputs.end()) return found->counts;
+  std::vector<double> others;
   for (const SimulationOutput& output : outputs)
-    if (!output.counts.empty()) others += fmt::format("{}{}", others.empty() ? "" : ",", output.redshift);
-  ensure(found != outputs.end(), Fault::config,
-         "Simulation {} of the suite has no counts at z = {}: {}run cosmo-sim with --save counts and {} "
-         "among --redshifts, or cosmo-prep histogram with a snapshot of that redshift.",
-         index, redshift,
-         others.empty() ? "" : fmt::format("give --redshifts {} for those that it has, or ", others),
-         redshift);
-  return found->counts;
+    if (!output.counts.empty()) others.push_back(output.redshift);
+  throw Error(
+      Fault::config,
+      fmt::format(
+          "Simulation {} of the suite has no counts at z = {}: {}run cosmo-sim with --save counts and "
+          "{} among --redshifts, or cosmo-prep histogram with a snapshot of that redshift.",
+          index, redshift,
+          others.empty()
+              ? ""
+              : fmt::format("give --redshifts {} for those that it has, or ", fmt::join(others, ",")),
+          redshift));
 }
 
 std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }

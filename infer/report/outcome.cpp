@@ -118,28 +118,29 @@ std::string too_few_inside(const Report& report) {
   return enumeration(found);
 }
 
+/// The number of settings that are judged each by itself.
+std::size_t settings_in(const Report& report) {
+  const core::Json* settings = find_metric(report.metrics, {"settings"});
+  return settings == nullptr ? 0 : settings->size();
+}
+
 /// "3.8 in Ω_m and 3.2 in σ_8": the largest biases of a setting that no chance explains, in the network's errors; empty without any.
 std::string biases_text(const Report& report) {
   constexpr double kMost = 0.5, kFinding = 3;
-  const core::Json* settings = find_metric(report.metrics, {"settings"});
   std::vector<std::string> found;
   for (const std::string& name : report.methods.front().universes.parameters.names) {
     double largest = 0;
-    for (std::size_t s = 0; settings != nullptr && s < settings->size(); ++s) {
-      const auto bias = number_at(report.metrics, {"settings", std::to_string(s), name, "bias_deviations"}),
-                 error =
-                     number_at(report.metrics, {"settings", std::to_string(s), name, "bias_deviations_se"});
+    for (std::size_t s = 0; s < settings_in(report); ++s) {
+      const auto number = [&](const char* figure) {
+        return number_at(report.metrics, {"settings", std::to_string(s), name, figure});
+      };
+      const auto bias = number("bias_deviations"), error = number("bias_deviations_se");
       if (bias && error && std::abs(*bias) > std::max({largest, kMost, kFinding * *error}))
         largest = std::abs(*bias);
     }
     if (largest > 0) found.push_back(fmt::format("{:.1f} in {}", largest, html_symbol(name)));
   }
   return enumeration(found);
-}
-
-bool several_settings(const Report& report) {
-  const core::Json* settings = find_metric(report.metrics, {"settings"});
-  return settings != nullptr && settings->size() > 1;
 }
 
 /// A sentence on posteriors that are not calibrated; empty if they are, or if that was not checked.
@@ -154,7 +155,7 @@ std::string verdict_text(const Report& report) {
             ? ""
             : fmt::format(" predictions{} are off, on average, by {}, in units of the rms errors on its "
                           "validation universes",
-                          several_settings(report) ? " for a setting" : "", biases));
+                          settings_in(report) > 1 ? " for a setting" : "", biases));
   const core::Json* calibrated = find_metric(report.metrics, {"uncertainty", "calibrated"});
   if (calibrated == nullptr || calibrated->get<bool>()) return "";
   std::vector<std::string> outside;

@@ -110,12 +110,15 @@ void export_file(const core::Invocation& run, const fs::path& path) {
     const std::string model = read_model(run);
     if (!run.comm.is_root()) return;
     const std::string bytes = encode(model);
-    if (dry_run) facts.update({{"dry_run", true}, {"refusals", core::Json::array()}});
-    core::refuse_or_report(run, facts["refusals"], [&] {
+    core::Json refusals = core::Json::array();
+    core::refuse_or_report(run, refusals, [&] {
       core::ensure_place_for(fs::absolute(path).parent_path());
       up_to_date = is_there(bytes, path, run.options.flag("force")) ? 1 : 0;
     });
-    if (!dry_run && up_to_date == 0) write_file(bytes, path);
+    if (dry_run)
+      facts.update({{"dry_run", true}, {"refusals", refusals}});
+    else if (up_to_date == 0)
+      write_file(bytes, path);
   });
   up_to_date = run.comm.max(up_to_date);
   facts["up_to_date"] = up_to_date > 0;

@@ -22,12 +22,12 @@ def predictions(directory, per="subvolume"):
     units; with a posterior, whose mean and deviation these are, also network_NAME, the network's own prediction, and of universes
     covariance_A_B and distance_rank. Predictions of --input are of universes alone, with input, universe and subvolumes (their number).
     """
-    manifest, name = read_manifest(directory), {"subvolume": "predictions.csv", "universe": "universes.csv"}[per]
-    if manifest["stage"] == "predict":
-        name = "universes.csv"
-    if manifest["stage"] in ("infer", "predict") and name not in [file["path"] for file in manifest["files"]]:
+    manifest = read_manifest(directory)
+    stage = "predict" if manifest["stage"] == "predict" else "infer"
+    name = "universes.csv" if stage == "predict" else {"subvolume": "predictions.csv", "universe": "universes.csv"}[per]
+    if manifest["stage"] == stage and name not in [file["path"] for file in manifest["files"]]:
         raise DataError(f"{directory} has predictions of a field and of no parameters: open the files in its fields/ with h5py.")
-    return _table(directory, "predict" if manifest["stage"] == "predict" else "infer", name)
+    return _table(directory, stage, name)
 
 
 def baselines(directory):
