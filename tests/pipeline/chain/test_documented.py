@@ -42,7 +42,7 @@ SIZES = [
 ]
 # Names for placeholders that the reader is to replace, by the command; "…" stands for several words.
 NAMES = {
-    r"cosmo-prep histogram": {"SNAPSHOT": "snapdir_004", "N": "64", "DIR": "counts"},
+    r"cosmo-prep histogram": {"SNAPSHOT": "snapdir_004", "TABLE": "suite.csv", "N": "64", "DIR": "counts"},
     r"cosmo-prep (verify|describe)": {"DIR": "data"},
     r"cosmo-prep import": {"DIR": "others"},
     r"cosmo-(sim inspect|infer)": {"DIR": "counts", "A,B,C": "model,model-2"},
@@ -64,6 +64,7 @@ REST = {
     "cosmo-sim inspect": {"": "sim/sim-00000/counts_z0.h5"},
     "cosmo-prep shard --redshifts": {"--input": "sim-z", "--output": "new"},
     "cosmo-prep shard --target": {"--input": "sim-z", "--output": "new"},
+    "cosmo-prep shard --test-for": {"--input": "sim", "--output": "new"},
     "cosmo-prep shard": {"--input": "sim", "--validation": "2", "--output": "new"},
     "cosmo-prep histogram": {"--input": "snapdir_004", "--grid": "64", "--output": "new"},
     "cosmo-prep export": {"--input": "data", "--format": "npy", "--output": "new"},
@@ -256,6 +257,7 @@ class Documents(DirectoryTest):
                 missing = [f"{option} {value}".strip() for option, value in rest.items() if not self.has(option, text)]
                 if missing and "--dry-run" in options_of(*tool_of(text)):
                     missing.append("--dry-run")
+                    text = re.sub(r"--output \S+", "--output new", text)  # what is there stays
                 return " ".join([text, *missing])
         return text
 
