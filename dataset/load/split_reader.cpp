@@ -96,6 +96,16 @@ const ShardReader& SplitReader::open(std::size_t number) {
   return open_.emplace_back(OpenShard{number, ShardReader(shards_[number], spec_)}).reader;
 }
 
+std::size_t SplitReader::open_memory(const DatasetManifest& manifest, Split split) {
+  constexpr std::size_t kOfFile = 600'000,
+                        kCache = 1 << 20;  // HDF5's for a file, and for chunks that fit into it
+  const SplitRecord& record = manifest.split(split);
+  if (record.shards.empty()) return 0;
+  const std::size_t chunk = manifest.spec.input.bytes(), samples = record.samples / record.shards.size() + 1;
+  const std::size_t cached = chunk <= kCache ? std::min(kCache, samples * chunk) : 0;
+  return std::min(kMostOpen, record.shards.size()) * (kOfFile + cached);
+}
+
 template <class T>
 void SplitReader::read_voxels(std::uint32_t index, std::span<T> voxels, Tensor which) {
   const auto [shard, row] = place(index);

@@ -35,6 +35,8 @@ class SplitReader {
   /// Reads voxels through HDF5 and compares the crc32. Not thread-safe, because HDF5 is not.
   void read(std::uint32_t index, std::span<std::uint16_t> counts);
   void read(std::uint32_t index, std::span<float> field, Tensor which = Tensor::input);
+  /// Memory of the shards that these leave open, at most [bytes].
+  static std::size_t open_memory(const DatasetManifest& manifest, Split split);
   /// Whether every sample is stored so that read_stored() can decode it, as cosmo-prep stores them.
   bool is_plain() const { return input_.is_plain() && target_.is_plain() && velocity_.is_plain(); }
   /// The same as read(), without HDF5, from any thread; `chunks` is the thread's own.

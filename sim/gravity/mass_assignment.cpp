@@ -20,18 +20,23 @@ constexpr std::size_t kAhead = 32;
 
 /// A group of particles on their way to the mesh.
 struct Batch {
-  alignas(Component) int node[3][Group::kSize];
-  std::int32_t quanta[2][2][2][Group::kSize];  // at the lower and upper node along x, y, z
+  alignas(Component) std::int32_t place[2][Group::kSize];  // in a plane: of the lower and upper node along y
+  alignas(Component) std::int32_t quanta[2][2][Group::kSize][2];  // at the lower and upper node along x, y, z
 
   /// Splits each particle along x, each part along y, and each of those along z. An upper node gets its part
   /// rounded and the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
-  void split(const Vectors& x, const NodeAxis& axes, float particle) {
+  void split(const Vectors& x, const NodeAxis& axes, int stride, float particle) {
+    using Whole = NodePlaces::Whole;
     const NodePlaces places[] = {{x.x, axes}, {x.y, axes}, {x.z, axes}};
-    float fraction[3][Group::kSize];
-    for (int axis = 0; axis < 3; ++axis) {
-      std::memcpy(node[axis], &places[axis].node, sizeof node[axis]);
-      std::memcpy(fraction[axis], &places[axis].fraction, sizeof fraction[axis]);
+    const Whole& y = places[1].node;
+    const Whole rows[] = {y, y + 1 < axes.nodes ? y + 1 : Whole{}};
+    for (int b = 0; b < 2; ++b) {
+      const Whole at = rows[b] * stride + places[2].node;
+      std::memcpy(place[b], &at, sizeof at);
     }
+    float fraction[3][Group::kSize];
+    for (int axis = 0; axis < 3; ++axis)
+      std::memcpy(fraction[axis], &places[axis].fraction, sizeof fraction[axis]);
     for (std::size_t i = 0; i < Group::kSize; ++i) {
       const float high_x = std::rint(particle * fraction[0][i]);
       for (int a = 0; a < 2; ++a) {
@@ -40,8 +45,8 @@ struct Batch {
         for (int b = 0; b < 2; ++b) {
           const float part_y = b ? high_y : part_x - high_y;
           const float high_z = std::rint(part_y * fraction[2][i]);
-          quanta[a][b][0][i] = static_cast<std::int32_t>(part_y - high_z);
-          quanta[a][b][1][i] = static_cast<std::int32_t>(high_z);
+          quanta[a][b][i][0] = static_cast<std::int32_t>(part_y - high_z);
+          quanta[a][b][i][1] = static_cast<std::int32_t>(high_z);
         }
       }
     }
@@ -54,23 +59,26 @@ struct Batch {
 void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const fourier::FourierMesh& mesh,
                    const NodeAxis& axis, std::int32_t particle, Quanta* lower, Quanta* upper) {
   Quanta* const planes[] = {lower, upper};
-  const int n = mesh.side();
-  const std::size_t stride = mesh.row_stride();
+  const auto stride = static_cast<int>(mesh.row_stride());
   Batch batch;
   for (std::size_t first = 0; first < indices.size(); first += Group::kSize) {
     const Group group(indices, first);
-    batch.split(load3(x, group), axis, static_cast<float>(particle));
-    for (std::size_t i = 0; i < group.count; ++i) {
-      __builtin_prefetch(x + 3 * std::size_t{indices[std::min(first + kAhead + i, indices.size() - 1)]});
-      const auto y = static_cast<std::size_t>(batch.node[1][i]),
-                 z = static_cast<std::size_t>(batch.node[2][i]);
-      const std::size_t next_y = batch.node[1][i] + 1 < n ? y + 1 : 0;
-      const std::size_t rows[] = {y * stride + z, next_y * stride + z};
+    batch.split(load3(x, group), axis, stride, static_cast<float>(particle));
+    if (first + kAhead + Group::kSize <= indices.size()) {
+      for (std::size_t i = 0; i < Group::kSize; ++i)
+        __builtin_prefetch(x + 3 * std::size_t{indices[first + kAhead + i]});
+    }
+    for (std::size_t turn = 0; turn < Group::kSize; ++turn) {
+      const std::size_t i = turn / 4 + turn % 4 * 4;
+      if (i >= group.count) continue;
       for (std::size_t a = 0; a < 2; ++a) {
         for (std::size_t b = 0; b < 2; ++b) {
-          for (std::size_t c = 0; c < 2; ++c) {
-            planes[a][rows[b] + c] += static_cast<Quanta>(batch.quanta[a][b][c][i]);
-          }
+          Quanta* const cell = planes[a] + batch.place[b][i];
+          std::uint64_t pair, more;
+          std::memcpy(&pair, cell, sizeof pair);
+          std::memcpy(&more, batch.quanta[a][b][i], sizeof more);
+          pair += more;
+          std::memcpy(cell, &pair, sizeof pair);
         }
       }
     }

@@ -88,8 +88,9 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const int micro_batches = plan.batching.micro_batches_per_step(ranks);
   const int arenas = plan.method.arenas();
   const nn::NetworkCensus census = plan.census();
-  const std::size_t measuring =
-      census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, transform, loaders.measured) : 0;
+  const auto loader_memory = [&](const dataset::LoaderConfig& loader) {
+    return static_cast<std::int64_t>(dataset::DataLoader::memory_bytes(spec, transform, loader));
+  };
   const std::int64_t network =
       network_memory(plan.network.spec, plan.input, plan.objective.output.shape().channels,
                      plan.batching.micro_batch, arenas, plan.formats.arithmetic, share) +
@@ -102,12 +103,17 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
                                  plan.batching.micro_batch, micro_batches) +
       sizeof(float) * static_cast<std::size_t>(plan.batching.micro_batch) *
           static_cast<std::size_t>(outputs));
+  // Between the steps, one after another: each gives its memory back.
+  const std::int64_t between =
+      std::max({census.normalised > 0 ? loader_memory(loaders.measured) : 0,
+                loader_memory(loaders.validation), writing_memory(census), posterior_memory(plan, data)});
+  using dataset::SplitReader;  // of the training split all voxels may be read through HDF5
+  std::size_t open = SplitReader::open_memory(data, dataset::Split::train);
+  if (data.origin.compression != dataset::Compression::none)
+    open += SplitReader::open_memory(data, dataset::Split::validation);
   // rank_memory() includes oneDNN, which has planned the network.
-  return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
-         static_cast<std::int64_t>(
-             dataset::DataLoader::memory_bytes(spec, transform, loaders.training) +
-             std::max(measuring, dataset::DataLoader::memory_bytes(spec, transform, loaders.validation))) +
-         posterior_memory(plan, data);
+  return rank_memory() + static_cast<std::int64_t>(open) +
+         std::max(network + step + loader_memory(loaders.training) + between, baseline_memory(plan, data));
 }
 
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {
