@@ -86,8 +86,8 @@ Verdicts check(const Case& which, std::uint32_t repeat, std::uint32_t universes)
   };
   Verdicts found{!infer::check_calibration(table, stated, uncertainty.below).holds(), false};
   for (const infer::Coverage& coverage : uncertainty.coverage)
-    found.coverage |= beyond(coverage.within_1_sigma.value, 0.6826894921370859) ||
-                      beyond(coverage.within_2_sigma.value, 0.9544997361036416);
+    found.coverage |= beyond(coverage.within_1_sigma.value, infer::kWithin1Sigma) ||
+                      beyond(coverage.within_2_sigma.value, infer::kWithin2Sigma);
   return found;
 }
 

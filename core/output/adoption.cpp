@@ -1,5 +1,6 @@
 #include "core/output/adoption.hpp"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 /// A setting's value for a message: of something long, such as a network, its name.
 std::string shown(const Json& value) {
   constexpr std::size_t kLong = 100;
+  if (value.is_number_float()) return fmt::format("{:.9g}", value.get<double>());
   std::string text = value.dump();
   if (text.size() <= kLong) return text;
   return value.is_object() && value.contains("name") ? value["name"].dump() : "a long value";

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
+#include "dataset/voxels/augmentation.hpp"
 #include "infer/predict/predictor.hpp"
 
 namespace cosmo::infer {
@@ -29,6 +31,7 @@ double Familiarity::Figure::oddity(double average, int n) const {
 }
 
 bool Familiarity::Figure::add(double sample, std::size_t universe) {
+  ++samples;
   sum += sample;
   const double odd = oddity(sample, 1);
   if (!(odd > 1)) return false;
@@ -45,6 +48,7 @@ Familiarity::Familiarity(const nn::ModelManifest& model) {
   const dataset::VoxelScale scale = scale_of(model);
   const bool counts = scale.kind == dataset::VoxelKind::counts;
   const core::Length voxel = model.input.voxel_size;
+  voxels_ = dataset::Box(model.input.size).voxels();
   summary_.emplace(core::GridSpec{model.input.size, voxel.value * model.input.size}, scale);
   for (std::size_t c = 0; c < model.range->channels.size(); ++c) {
     const nn::ChannelRange& range = model.range->channels[c];
@@ -63,22 +67,31 @@ Familiarity::Familiarity(const nn::ModelManifest& model) {
 
 template <class Voxel>
 void Familiarity::add_voxels(std::span<const Voxel> sample) {
-  if (channels_.empty()) return;
-  const std::size_t voxels = sample.size() / channels_.size();
+  if (sample.size() != voxels_ * channels_.size()) return;
   std::vector<dataset::SummaryStatistics> statistics;
   for (std::size_t c = 0; c < channels_.size(); ++c)
-    statistics.push_back(summary_->of(sample.subspan(c * voxels, voxels), c));
+    statistics.push_back(summary_->of(sample.subspan(c * voxels_, voxels_), c));
   add(statistics);
+}
+
+void Familiarity::add(std::span<const std::uint16_t> counts) {
+  if (channels_.empty() || counts.size() == voxels_ * channels_.size()) return add_voxels(counts);
+  const std::size_t voxels = counts.size() / channels_.size();
+  std::vector<dataset::SummaryStatistics> means(channels_.size());
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    const auto channel = counts.subspan(c * voxels, voxels);
+    means[c].mean = std::accumulate(channel.begin(), channel.end(), 0.0) / static_cast<double>(voxels);
+  }
+  add(means);
 }
 
 void Familiarity::add(std::span<const dataset::SummaryStatistics> channels) {
   if (channels_.empty()) return;
-  ++samples_;
   const std::size_t universe = universes_.size();
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     channels_[c].mean.add(channels[c].mean, universe);
     bool strange = false;
-    for (std::size_t bin = 0; bin < channels_[c].power.size(); ++bin)
+    for (std::size_t bin = 0; bin < channels[c].power.size(); ++bin)
       strange = channels_[c].power[bin].add(channels[c].power[bin], universe) || strange;
     if (!strange) continue;
     ++channels_[c].strange_power;
@@ -98,9 +111,9 @@ std::string Familiarity::sentence(const Figure& figure, int strange,
   const std::string of_which =
       names.empty() ? "" : fmt::format(" of {} universes ({})", names.size(), core::some_of(names));
   const std::string where =
-      strange > 0 ? fmt::format("in {} of {} samples{}: as far off as {:.4g}", strange, samples_, of_which,
+      strange > 0 ? fmt::format("in {} of {} samples{}: as far off as {:.4g}", strange, figure.samples, of_which,
                                 figure.value)
-                  : fmt::format("on average of {} samples: {:.4g}", samples_, figure.sum / samples_);
+                  : fmt::format("on average of {} samples: {:.4g}", figure.samples, figure.average());
   return fmt::format(
       "The {} is unlike the training data {}, and {:.4g} to {:.4g} in training; the prediction may "
       "mean nothing.",
@@ -114,7 +127,7 @@ std::vector<std::string> Familiarity::warnings() const {
         "small a sample: whether the input is like them was not checked."};
   }
   std::vector<std::string> sentences;
-  const auto average = [&](const Figure& figure) { return figure.oddity(figure.sum / samples_, samples_); };
+  const auto average = [](const Figure& figure) { return figure.oddity(); };
   for (const Channel& channel : channels_) {
     if (channel.mean.strange > 0 || average(channel.mean) > 1)
       sentences.push_back(sentence(channel.mean, channel.mean.strange, channel.mean.strange_universes));

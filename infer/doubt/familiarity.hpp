@@ -14,7 +14,8 @@
 
 namespace cosmo::infer {
 
-/// Compares samples with those that a model was trained on: the mean of their voxels and P(k) in each bin.
+/// Compares samples with those that a model was trained on: the mean of their voxels and P(k) in each bin; of counts of
+/// another size the mean alone.
 ///
 /// The range in training comes from at most 256 training samples, so that others of their kind may lie a
 /// little outside. A figure is strange if it lies beyond that range by more than half of it on a logarithmic
@@ -25,8 +26,8 @@ class Familiarity {
   /// Compares nothing if the model does not record the range of its training samples.
   explicit Familiarity(const nn::ModelManifest& model);
 
-  /// Adds a sample (C, n, n, n).
-  void add(std::span<const std::uint16_t> counts) { add_voxels(counts); }
+  /// Adds a sample (C, n, n, n); a field of another size is left out.
+  void add(std::span<const std::uint16_t> counts);
   void add(std::span<const float> field) { add_voxels(field); }
   /// Adds a sample from the mean and P(k) of each of its channels (C), measured by a dataset::SampleSummary.
   void add(std::span<const dataset::SummaryStatistics> channels);
@@ -43,14 +44,18 @@ class Familiarity {
     std::string name;
     double low, high;  ///< range in training
     bool logarithmic;
+    int samples = 0;
     int strange = 0;      ///< samples
     double furthest = 0;  ///< how far the strangest one is outside, as oddity()
     double value = 0;     ///< its value
     double sum = 0;       ///< over all samples
     std::set<std::size_t> strange_universes = {};
 
+    double average() const { return samples > 0 ? sum / samples : low; }
     /// How far the average of n samples lies outside, in margins: it is strange above 1.
     double oddity(double average, int n) const;
+    /// The same of all samples.
+    double oddity() const { return samples > 0 ? oddity(average(), samples) : 0; }
     /// Whether this sample, of a universe with that number, is strange.
     bool add(double sample, std::size_t universe);
   };
@@ -67,7 +72,7 @@ class Familiarity {
 
   std::vector<Channel> channels_;
   std::optional<dataset::SampleSummary> summary_;
-  int samples_ = 0;
+  std::size_t voxels_ = 0;  ///< of a channel in training
   std::vector<std::string> universes_;  ///< that were begun
 };
 

@@ -18,9 +18,6 @@ namespace cosmo::infer {
 
 namespace {
 
-constexpr double kWithin1Sigma = 0.6826894921370859,
-                 kWithin2Sigma = 0.9544997361036416;  ///< for a normal variable
-
 constexpr double kEdge = 1 + 1e-9;  ///< end of the ranges of labels, with room for rounding
 
 /// What is summed over rows: first the negative log likelihood, then for each parameter whether the truth

@@ -10,11 +10,14 @@
 
 namespace cosmo::infer {
 
+/// Probability that a normal variable is within one and two standard deviations of its mean.
+inline constexpr double kWithin1Sigma = 0.6826894921370859, kWithin2Sigma = 0.9544997361036416;
+
 /// How well one parameter's intervals hold the truth.
 struct Coverage {
-  Estimate within_1_sigma;  ///< share of truths in the central interval that has 68.27 % of the predicted
+  Estimate within_1_sigma;  ///< share of truths in the central interval that has kWithin1Sigma of the predicted
                             ///< probability
-  Estimate within_2_sigma;  ///< 95.45 %
+  Estimate within_2_sigma;  ///< kWithin2Sigma
 };
 
 struct Uncertainty {

@@ -82,7 +82,6 @@ std::vector<std::string> compare_with_trained(const core::Invocation& run, const
     Familiarity familiarity(model);
     const std::size_t step = (universes.sides.size() + kMostCompared - 1) / kMostCompared;
     for (std::size_t u = 0; u < universes.sides.size() && model.range; u += step) {
-      if (universes.sides[u] != model.input.size) continue;
       const ListedUniverse& listed = universes.list.universes[u];
       if (universes.sides.size() > 1) familiarity.begin(listed.name);
       familiarity.add(std::span<const std::uint16_t>(

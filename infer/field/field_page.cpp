@@ -97,11 +97,10 @@ html::Figure slice_figure(const std::string& name, const std::string& caption, c
 
 std::string page_head(const std::string& title, const std::string& outcome, const std::string& alarm,
                       const std::vector<std::string>& doubts) {
-  std::string content =
-      fmt::format("<h1>{}</h1>\n", html::escaped(title)) + html::paragraph(html::escaped(outcome));
+  std::string content;
   if (!alarm.empty()) content += html::alarm(alarm);
   for (const std::string& doubt : doubts) content += html::doubt(doubt);
-  return content;
+  return content + fmt::format("<h1>{}</h1>\n", html::escaped(title)) + html::paragraph(html::escaped(outcome));
 }
 
 std::string page_origin(const std::string& data, const std::string& split, const nn::ModelManifest& model) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "infer/evaluate/uncertainty.hpp"
 #include "infer/report/fiducial.hpp"
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/page/metric.hpp"
@@ -106,7 +107,7 @@ std::string rivals_text(const Report& report) {
 /// "4 % in Ω_m and 29 % in n_s": where fewer truths lie within one standard deviation than by chance of one right model in a
 /// thousand; empty if nowhere.
 std::string too_few_inside(const Report& report) {
-  constexpr double kExpected = 0.6827, kFinding = 3;
+  constexpr double kExpected = kWithin1Sigma, kFinding = 3;
   const dataset::PredictionTable& universes = report.methods.front().universes;
   const double chance = std::sqrt(kExpected * (1 - kExpected) / static_cast<double>(universes.rows.size()));
   std::vector<std::string> found;
@@ -143,19 +144,25 @@ std::string biases_text(const Report& report) {
   return enumeration(found);
 }
 
+/// A sentence on error bars that these universes contradict; empty if they do not.
+std::string contradiction_text(const Report& report) {
+  const std::string few = too_few_inside(report), biases = biases_text(report);
+  if (few.empty() && biases.empty()) return "";
+  return fmt::format(
+      " <b>Do not use its error bars here</b>:{}{}{}.",
+      few.empty() ? "" : " where 68 % of the truths belong within one standard deviation, there are " + few,
+      few.empty() || biases.empty() ? "" : ";",
+      biases.empty()
+          ? ""
+          : fmt::format(" predictions{} are off, on average, by {}, in units of the rms errors on its "
+                        "validation universes",
+                        settings_in(report) > 1 ? " for a setting" : "", biases));
+}
+
 /// A sentence on posteriors that are not calibrated; empty if they are, or if that was not checked.
 std::string verdict_text(const Report& report) {
-  const std::string few = too_few_inside(report), biases = biases_text(report);
-  if (!few.empty() || !biases.empty())
-    return fmt::format(
-        " <b>Do not use its error bars here</b>:{}{}{}.",
-        few.empty() ? "" : " where 68 % of the truths belong within one standard deviation, there are " + few,
-        few.empty() || biases.empty() ? "" : ";",
-        biases.empty()
-            ? ""
-            : fmt::format(" predictions{} are off, on average, by {}, in units of the rms errors on its "
-                          "validation universes",
-                          settings_in(report) > 1 ? " for a setting" : "", biases));
+  if (const std::string contradiction = contradiction_text(report); !contradiction.empty())
+    return contradiction;
   const core::Json* calibrated = find_metric(report.metrics, {"uncertainty", "calibrated"});
   if (calibrated == nullptr || calibrated->get<bool>()) return "";
   std::vector<std::string> outside;
@@ -177,7 +184,8 @@ std::string point_text(const Report& report) {
                         fiducial_cell(report, name, "bias", "bias_se"),
                         fiducial_cell(report, name, "scatter", "scatter_se"));
   return fmt::format(
-      "All universes are at one point, where the network’s predictions are off by their bias: {}.", text);
+      "All universes are at one point, where the network’s predictions are off by their bias: {}.{}", text,
+      contradiction_text(report));
 }
 
 }  // namespace

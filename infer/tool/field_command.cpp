@@ -126,20 +126,12 @@ class FieldSplitStage : public core::Stage {
 
   /// Sentences on how the data differ from the training's: by what is known of them, and by counts.
   std::vector<std::string> compare_with_trained(dataset::SplitReader& reader) const {
-    constexpr double kMargin = 0.1;
-    const nn::ModelManifest& model = models_.first();
     const nn::NamedFacts known{"the dataset", data_.facts};
     std::vector<std::string> sentences =
         nn::check_facts(manifests_of(models_.models), models_.directories, std::span(&known, 1), known.name,
                         nn::Learned::left_out)
             .warnings;
-    const double trained = model.normalisation.mean_count, found = data_.spec.mean_count;
-    if (data_.spec.side() == model.input.size)
-      std::ranges::copy(compare_with_training(model, reader), std::back_inserter(sentences));
-    else if (trained > 0 && std::abs(found / trained - 1) > kMargin)
-      sentences.push_back(fmt::format(
-          "A voxel has {:.3g} particles on average in {} and {:.3g} in the training: the predictions may be wrong.",
-          found, directory_, trained));
+    std::ranges::copy(compare_with_training(models_.first(), reader), std::back_inserter(sentences));
     return sentences;
   }
 

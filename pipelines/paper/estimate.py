@@ -126,8 +126,12 @@ class Simulations:
     """Memory and disk of the universes, as cosmo-sim predicts them, and the time of one, measured."""
 
     def __init__(self, campaign, directory):
-        words = ("cosmo-sim", "generate", "--config", campaign.path["sim"])
-        self.shared, self.memory, self.disk = self.fit(campaign, words, directory)
+        self.words = ("cosmo-sim", "generate", "--config", campaign.path["sim"])
+        self.shared, self.memory, self.disk = self.fit(campaign, self.words, directory)
+
+    def measure(self, campaign, directory):
+        """Times universes on as many threads as one of the campaign has."""
+        threads = max(1, min(len(os.sched_getaffinity(0)), campaign.cores * self.shared // campaign.number("sim_ranks")))
         side = campaign.particles
         while side % 2 == 0 and campaign.mesh * side // campaign.particles > CELLS:
             side //= 2
@@ -137,10 +141,13 @@ class Simulations:
                 return max(1, round(value * number / campaign.particles))
             few = ["--particles", number, "--mesh", scaled(campaign.mesh), "--grid", scaled(campaign.grid), "--box",
                    campaign.box * number / campaign.particles]
+            few += ["--threads", threads]
             repeats = max(1, min(16, (64 // number) ** 3))
-            start = run(*words, *few, "--simulations", 1, "--dry-run", "--output", directory / "none")[1]
-            turns = [run(*words, *few, "--simulations", repeats, "--output", directory / f"timed-{number}-{turn}")[1] for turn in range(TURNS)]
-            self.points.append((number, scaled(campaign.mesh), (statistics.median(turns) - start) / repeats))
+            _, *start = run(*self.words, *few, "--simulations", 1, "--dry-run", "--output", directory / "none")
+            turns = [run(*self.words, *few, "--simulations", repeats, "--output", directory / f"timed-{number}-{turn}")[1:] for turn in range(TURNS)]
+            processor, wall = (statistics.median(each) - before for each, before in zip(zip(*turns), start))
+            self.points.append((number, scaled(campaign.mesh), processor / repeats))
+            self.busy = min(1, processor / (threads * wall))  # of the larger universe's threads
         (_, low, a), (_, high, b) = self.points
         slope = max(0.0, b - a) / (self.cells(high) - self.cells(low))
         self.seconds = max(a, b + slope * (self.cells(campaign.mesh) - self.cells(high)))
@@ -206,15 +213,18 @@ class Chain:
 
 
 class Steps:
-    """A training step, by cosmo-train --benchmark."""
+    """A training step, by cosmo-train --benchmark on as many threads as a rank of the campaign has."""
 
-    def __init__(self, network, micro_batch, size):
-        found, processor, wall = run("cosmo-train", "--benchmark", "--network", network, "--micro-batch", micro_batch, "--size", size)
-        busy = processor / wall  # cores that computed
+    def __init__(self, network, micro_batch, size, threads):
+        threads = max(1, min(len(os.sched_getaffinity(0)), threads))
+        found, processor, wall = run("cosmo-train", "--benchmark", "--network", network, "--micro-batch", micro_batch, "--size", size,
+                                     "--threads", threads)
+        busy = min(threads, processor / wall)  # cores that computed
+        self.busy = busy / threads
         self.seconds = busy * found["step_ms"] / 1e3 / found["batch"]
         self.forward = busy * found["forward_ms"] / 1e3 / found["batch"]
         self.gradient_bytes = 4 * found["parameters"]
-        self.text = f"cosmo-train --benchmark --network {network}: {found['step_ms']:.4g} ms per step on {busy:.2g} cores"
+        self.text = f"cosmo-train --benchmark --network {network}: {found['step_ms']:.4g} ms per step on {busy:.2g} of {threads} cores"
 
 
 def estimate(campaign, sim, chain, steps, free):
@@ -229,22 +239,26 @@ def estimate(campaign, sim, chain, steps, free):
     shard_seconds = chain.shard_processor * total / chain.samples
     add("shards", shard_seconds / 3600, "CPU h", f"{few}, {chain.shard_processor:.3g} s")
     together = campaign.number("sim_ranks") // sim.shared * nodes
-    add("time of simulations", math.ceil(campaign.universes / together) * sim.seconds * together / (cores * nodes) / 3600, "h",
-        f"{nodes} x {cores} cores that all compute, {sim.shared} of {campaign.number('sim_ranks')} ranks for a universe")
+    add("time of simulations", math.ceil(campaign.universes / together) * sim.seconds * together / (cores * nodes * sim.busy) / 3600, "h",
+        f"{nodes} x {cores} cores, busy for {100 * sim.busy:.0f} % of the time, {sim.shared} of {campaign.number('sim_ranks')} ranks for a universe")
     add("time of shards", chain.shard_seconds * total / chain.samples / campaign.number("shard_nodes") / 3600, "h",
         f"{few}, {chain.shard_seconds:.3g} s on this machine's disk")
     threads = cores // campaign.number("train_ranks")
     ranks = nodes * campaign.number("train_ranks")
+    computing = ranks * threads * steps.busy  # cores
     statistics = chain.statistics * min(FEATURES * campaign.cuts, campaign.samples["train"])
     reduction = 2 * steps.gradient_bytes * (ranks - 1) / ranks / (campaign.number("network") * 1e9)
     for name, (epochs, batch) in campaign.trainings.items():
         training, validation = epochs * campaign.samples["train"], epochs * campaign.samples["validation"]
         seconds = training * steps.seconds + validation * steps.forward + statistics + chain.train_start
         add(f"training {name}", seconds / 3600, "CPU h", f"{steps.text}; statistics {chain.statistics * 1e3:.3g} ms per sample")
-        step = math.ceil(batch / ranks) * steps.seconds / threads
-        wall = training / batch * (step + reduction) + validation * steps.forward / (ranks * threads) + statistics / (ranks * threads)
+        each = math.ceil(batch / ranks)
+        step = each * steps.seconds / (threads * steps.busy)
+        full, rest = divmod(campaign.samples["train"], batch)
+        steps_of_epoch = full + min(rest, each) / each  # the last step takes as long as the first rank's samples
+        wall = epochs * (steps_of_epoch * step + math.ceil(steps_of_epoch) * reduction) + (validation * steps.forward + statistics) / computing
         add(f"time of training {name}", wall / 3600, "h",
-            f"{math.ceil(batch / ranks)} samples per rank in a step of {1e3 * step:.4g} ms, and {1e3 * reduction:.3g} ms of sums at {campaign.number('network')} GB/s, assumed")
+            f"{each} samples per rank in a step of {1e3 * step:.4g} ms, and {1e3 * reduction:.3g} ms of sums at {campaign.number('network')} GB/s, assumed")
         add(f"predictions {name}", chain.infer_processor * campaign.samples["test"] / chain.tested / 3600, "CPU h", f"{chain.tested} samples in {chain.infer_processor:.3g} s")
     add("all", sum(row[1] for row in rows if row[2] == "CPU h"), "CPU h", "the sum")
     add("time of all", sum(row[1] for row in rows if row[2] == "h"), "h", "one stage after another")
@@ -298,10 +312,12 @@ def main():
             free = shutil.disk_usage(options.out).free
             directory = pathlib.Path(directory)
             sim = Simulations(campaign, directory)
-            campaign.check_disk(sim.disk, free)  # before what takes longer
+            campaign.check_disk(sim.disk, free)
+            sim.measure(campaign, directory)
             chain = Chain(campaign, directory)
             size = campaign.grid // round(campaign.cuts ** (1 / 3))
-            steps = Steps(campaign.ini["train"].get("network", chain.network), chain.micro_batch, size)
+            threads = campaign.cores // campaign.number("train_ranks")
+            steps = Steps(campaign.ini["train"].get("network", chain.network), chain.micro_batch, size, threads)
             rows = estimate(campaign, sim, chain, steps, free)
     finally:
         if not existed:

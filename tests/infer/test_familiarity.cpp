@@ -52,6 +52,17 @@ TEST_CASE("half of the logarithmic range beyond its ends is familiar, more is st
   CHECK(warnings(model(), {0.65}).size() == 1);
 }
 
+TEST_CASE("counts of another size are compared by their mean") {
+  infer::Familiarity familiarity(model());
+  for (const std::uint16_t count : {std::uint16_t{1}, std::uint16_t{4}}) {
+    const std::vector<std::uint16_t> larger(8 * kVoxels, count);  // without any power
+    familiarity.add(std::span<const std::uint16_t>(larger));
+  }
+  const auto found = familiarity.warnings();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].find("in 1 of 2 samples: as far off as 4, and 1 to 2 in training") != std::string::npos);
+}
+
 TEST_CASE("an average of many samples may be outside by less") {
   const double outside = 2.5;  // below 2 sqrt(2), and above 2 exp(log(2) / 2 / sqrt(4)) = 2.38
   CHECK(warnings(model(), {outside}).empty());

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "core/parallel/communicator.hpp"
@@ -20,6 +22,8 @@ namespace cosmo::train {
 /// runs in phases: trunks forward, one sum over the ranks, heads forward and backward, one sum, trunks
 /// backward. If there are several micro-batches, the inputs of all but the last are kept, and their trunks run
 /// forward a second time: a third more work instead of memory for all their tensors.
+///
+/// Micro-batches without samples, at the end of an epoch, deliver gradients of 0 without any work.
 class GradientStep {
  public:
   struct Config {
@@ -58,6 +62,10 @@ class GradientStep {
   void run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
   void run_trunks_backward(std::int64_t n);
   void run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
+  /// Parts of the gradient in the order in which a backward pass delivers them.
+  using Parts = std::vector<std::span<float>>;
+  std::function<void(std::span<float>)> delivering(Parts& parts);
+  void deliver_nothing(const Parts& parts);
   std::vector<float> rows_of_all(std::vector<float> Kept::*rows);
 
   const core::Communicator& comm_;
@@ -65,6 +73,7 @@ class GradientStep {
   GradientReducer& reducer_;
   Config config_;
   std::vector<float> d_output_;
+  Parts of_head_, of_trunk_;  ///< known after the first of each
   std::vector<Kept> kept_;
   std::size_t count_ = 0;  ///< number of kept ones in this step
   double summing_ = 0;

@@ -105,6 +105,10 @@ TEST_CASE("another request is refused, naming the setting, and replaced by force
     return output.manifest().files.size();
   };
   expect_error(Fault::config, "steps is 10 there and 20 now", [&] { (void)open({}); });
+  Request rounded = request();
+  rounded.config["steps"] = 0.05 * 3;
+  expect_error(Fault::config, "steps is 10 there and 0.15 now",
+               [&] { (void)OutputDirectory(comm, kSilent, shared.path, rounded, {}); });
   if (finished) CHECK(open({.force = false, .extendable = {"steps"}}) == 2);
   CHECK(open({.force = true, .extendable = {}}) == 0);
   CHECK_FALSE(fs::exists(shared.path / "sub/b.txt"));

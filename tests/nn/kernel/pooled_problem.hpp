@@ -26,11 +26,13 @@ struct PooledProblem : Problem {
   template <class Function>
   void for_each_output(const Function& function) const {
     const std::int64_t side = layer.output_side();
-    for (std::int64_t i = 0; i < blocks * cells * lanes; ++i) {
-      const std::int64_t cell = i / lanes % cells, z = cell / (side * side) / 2, y = cell / side % side / 2,
-                         x = cell % side / 2;
-      if (z < windows.depth && std::max(y, x) < windows.side)
-        function(i, (i / lanes / cells * windows.cells() + windows.at({z, y, x})) * lanes + i % lanes);
+    for (std::int64_t row = 0; row < blocks * layer.output_depth() * side; ++row) {
+      const std::int64_t block = row / side / layer.output_depth(), z = row / side % layer.output_depth() / 2,
+                         y = row % side / 2;
+      if (z >= windows.depth || y >= windows.side) continue;
+      const std::int64_t first = (block * windows.cells() + windows.at({z, y, 0})) * lanes;
+      for (std::int64_t i = 0; i < 2 * windows.side * lanes; ++i)
+        function(row * side * lanes + i, first + i / lanes / 2 * lanes + i % lanes);
     }
   }
   void run_pooled() {

@@ -150,6 +150,9 @@ class ClassNetworks(FieldModelTest):
         with h5py.File(out / f"fields/simulation-{number:05}.h5") as one, h5py.File(self.root / "large-input/fields/universe-00000.h5") as other:
             self.assertEqual(one["web"].shape, (2 * VOXELS,) * 3)
             np.testing.assert_array_equal(one["web"][:], other["web"][:])
+        np.save(self.root / "dense.npy", np.tile(2 * self.test.voxels(0), (2, 2, 2)))
+        found = succeed("cosmo-infer", "--model", self.model, "--input", self.root / "dense.npy", "--box", 2 * BOX, "--output", self.root / "of-dense")
+        self.assertTrue(any(warning.startswith("The mean count of a voxel is unlike the training data") for warning in found["warnings"]), found["warnings"])
 
     def test_data_of_boxes_that_it_cannot_take(self):
         for side, part in ((VOXELS // 2, "smaller than those of the training"), (VOXELS + 4, "give boxes whose sides its pools divide")):
