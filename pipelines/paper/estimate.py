@@ -22,8 +22,9 @@ import sys
 import tempfile
 import time
 
-CELLS = 384      # per side of the largest force mesh that is timed, if the campaign's can be halved to that
-TURNS = 3        # runs of each timed universe, whose median counts
+CELLS = 768      # per side of the largest force mesh that is timed, if the campaign's can be halved to that
+TURNS = 3        # runs of each timed universe, whose median counts; those of more cells than this take long, and are timed once:
+SHORT = 384
 TESTED = 4       # universes of the test split that pass through all stages, with the four that are trained on and one for validation
 POSTERIOR = 24   # training and validation universes from which on a model has a posterior, and so two files more: posterior.h5 and its figure
 FEATURES = 2048  # training universes whose summary statistics a training measures at most
@@ -110,11 +111,11 @@ class Campaign:
                            "give fewer --nodes or train_ranks.")
         return int(given.get("epochs", 50)), batch
 
-    def check_disk(self, needed, free):
-        """Both in bytes."""
+    def check_disk(self, needed, free, what="the campaign needs"):
+        """Numbers of bytes."""
         available = self.number("disk") * 1e9 if self.cluster.get("disk") else free
         if needed > available:
-            refuse(IO, f"the campaign needs {needed / 1e9:.4g} GB of disk, and there are {available / 1e9:.4g}: make fewer universes, or choose "
+            refuse(IO, f"{what} {needed / 1e9:.4g} GB of disk, and there are {available / 1e9:.4g}: make fewer universes, or choose "
                        "another OUT, or disk in campaign.env.")
 
     def samples_of_a_rank(self):
@@ -144,7 +145,8 @@ class Simulations:
             few += ["--threads", threads]
             repeats = max(1, min(16, (64 // number) ** 3))
             _, *start = run(*self.words, *few, "--simulations", 1, "--dry-run", "--output", directory / "none")
-            turns = [run(*self.words, *few, "--simulations", repeats, "--output", directory / f"timed-{number}-{turn}")[1:] for turn in range(TURNS)]
+            turns = [run(*self.words, *few, "--simulations", repeats, "--output", directory / f"timed-{number}-{turn}")[1:]
+                     for turn in range(TURNS if scaled(campaign.mesh) <= SHORT else 1)]
             processor, wall = (statistics.median(each) - before for each, before in zip(zip(*turns), start))
             self.points.append((number, scaled(campaign.mesh), processor / repeats))
             self.busy = min(1, processor / (threads * wall))  # of the larger universe's threads
@@ -312,7 +314,7 @@ def main():
             free = shutil.disk_usage(options.out).free
             directory = pathlib.Path(directory)
             sim = Simulations(campaign, directory)
-            campaign.check_disk(sim.disk, free)
+            campaign.check_disk(sim.disk, free, "the universes alone need")
             sim.measure(campaign, directory)
             chain = Chain(campaign, directory)
             size = campaign.grid // round(campaign.cuts ** (1 / 3))

@@ -213,6 +213,8 @@ class Limits(BenchTest):
 class Cores(BenchTest):
     """bench/socket.sh: that its tables agree with each other."""
 
+    LABELS = ("slow",)
+
     @staticmethod
     def start(*words):
         return subprocess.run(["bash", SCRIPTS / "socket.sh", *map(str, words)], env=dict(ENVIRONMENT, PATH="/usr/bin:/bin"),

@@ -53,6 +53,8 @@ class PaperTest(DirectoryTest):
 
 
 class Campaign(PaperTest):
+    LABELS = ("slow",)
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -72,8 +74,10 @@ class Campaign(PaperTest):
         return {stage: contents(out / stage) for stage in ("sim", "data", "model")}
 
     def test_the_estimate_is_that_of_the_campaign(self):
-        found = json.loads(self.run_script("--estimate", "--json", self.root / "estimated", self.settings).stdout)
+        found = json.loads(self.run_script("--estimate", "--json", self.root / "estimated", self.setting("staged", "stage=/local\n")).stdout)
         self.assertFalse((self.root / "estimated").exists())
+        # Copies of the shards of training and validation.
+        self.assertAlmostEqual(found["disk of each node's /local"] / found["disk of shards"], 26 / 30, places=3)
         paths = [self.out, *self.out.rglob("*")]
         self.assertEqual(found["inodes"], len(paths))
         used = {stage: sum(path.stat().st_size for path in (self.out / stage).rglob("*") if path.is_file()) / 1e9
@@ -121,6 +125,8 @@ class Campaign(PaperTest):
 
 
 class InSlurm(PaperTest):
+    LABELS = ("slow",)
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -155,12 +161,16 @@ class InSlurm(PaperTest):
         self.assertEqual(times(out / "model"), before)
 
 
-class Refusals(PaperTest):
+class RefusalTest(PaperTest):
     def refused(self, code, sentence, *words):
         done = self.run_script(*words, code=code)
         self.assertEqual(done.stdout, "")
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertIn(sentence, done.stderr)
+
+
+class Refusals(RefusalTest):
+    """What is refused before anything is measured."""
 
     def test_words(self):
         for words in ((), ("a", "b", "c"), ("--nodes", "2", "a"), ("--estimate", "--nodes"), ("--json", "a"), ("--such", "a")):
@@ -179,9 +189,6 @@ class Refusals(PaperTest):
             self.refused(code, sentence, "--estimate", out, self.setting(name, text + "\n"))
         wide = self.setting("wide", "trainings=16 train_ranks=2\n")
         self.refused(3, "train_ranks is 2 on nodes of 1 cores", "--estimate", out, wide)
-        # A universe fits, the ranks of a training do not.
-        many = self.setting("many", "trainings=32 train_32='--global-batch 32' train_ranks=32 cores=32 memory=1\n")
-        self.refused(3, "32 ranks of train need", "--estimate", out, many)
         for line, sentence in (("simulations = none", "simulations is none in "), ("mesh = 64:96", "mesh is 64:96 in "), ("pack = 8", "packs universes")):
             other = self.setting(line[:4], "")
             with open(other / "sim.ini", "a") as file:
@@ -191,10 +198,14 @@ class Refusals(PaperTest):
         self.refused(3, "the training 8 has no --global-batch", "--estimate", out, self.setting("batch", "trainings=8 train_8=$train\n"))
         self.assertFalse(out.exists())
 
-    def test_a_node_s_disk(self):
-        """The copies of the shards of training and validation."""
-        found = json.loads(self.run_script("--estimate", "--json", self.root / "out", self.setting("staged", "stage=/local\n")).stdout)
-        self.assertAlmostEqual(found["disk of each node's /local"] / found["disk of shards"], 26 / 30, places=3)
+
+class RefusalsOfMeasured(RefusalTest):
+    LABELS = ("slow",)
+
+    def test_a_training_that_does_not_fit_a_node(self):
+        """A universe does."""
+        many = self.setting("many", "trainings=32 train_32='--global-batch 32' train_ranks=32 cores=32 memory=1\n")
+        self.refused(3, "32 ranks of train need", "--estimate", self.root / "out", many)
 
     def test_a_tool_that_refuses(self):
         """Its sentence and its exit code."""
