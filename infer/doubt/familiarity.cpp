@@ -111,8 +111,8 @@ std::string Familiarity::sentence(const Figure& figure, int strange,
   const std::string of_which =
       names.empty() ? "" : fmt::format(" of {} universes ({})", names.size(), core::some_of(names));
   const std::string where =
-      strange > 0 ? fmt::format("in {} of {} samples{}: as far off as {:.4g}", strange, figure.samples, of_which,
-                                figure.value)
+      strange > 0 ? fmt::format("in {} of {} samples{}: as far off as {:.4g}", strange, figure.samples,
+                                of_which, figure.value)
                   : fmt::format("on average of {} samples: {:.4g}", figure.samples, figure.average());
   return fmt::format(
       "The {} is unlike the training data {}, and {:.4g} to {:.4g} in training; the prediction may "

@@ -72,7 +72,7 @@ class Familiarity {
 
   std::vector<Channel> channels_;
   std::optional<dataset::SampleSummary> summary_;
-  std::size_t voxels_ = 0;  ///< of a channel in training
+  std::size_t voxels_ = 0;              ///< number in a channel of a training sample
   std::vector<std::string> universes_;  ///< that were begun
 };
 

@@ -100,7 +100,8 @@ std::string page_head(const std::string& title, const std::string& outcome, cons
   std::string content;
   if (!alarm.empty()) content += html::alarm(alarm);
   for (const std::string& doubt : doubts) content += html::doubt(doubt);
-  return content + fmt::format("<h1>{}</h1>\n", html::escaped(title)) + html::paragraph(html::escaped(outcome));
+  return content + fmt::format("<h1>{}</h1>\n", html::escaped(title)) +
+         html::paragraph(html::escaped(outcome));
 }
 
 std::string page_origin(const std::string& data, const std::string& split, const nn::ModelManifest& model) {

@@ -35,7 +35,7 @@ def baselines(directory):
 def _parameters(directory, stage, name):
     """A table of predicted parameters, which predictions of a field lack."""
     manifest = read_manifest(directory)
-    if manifest["stage"] == stage and "fields" in (manifest if stage == "predict" else manifest["metrics"]):
+    if manifest["stage"] == stage and "universes.csv" not in [file["path"] for file in manifest["files"]]:
         raise DataError(f"{directory} has predictions of a field and of no parameters: open the files in its fields/ with h5py.")
     return _table(directory, stage, name)
 

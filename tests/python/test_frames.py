@@ -90,8 +90,9 @@ class Frames(PipelineTest):
         manifest = json.loads((self.predictions / "manifest.json").read_text())
         manifest["files"] = [file for file in manifest["files"] if not file["path"].endswith(".csv")]
         (field / "manifest.json").write_text(json.dumps(manifest))
-        with self.assertRaisesRegex(DataError, "open the files in its fields/ with h5py"):
-            self.frames.predictions(field)
+        for read in self.frames.predictions, self.frames.baselines:
+            with self.assertRaisesRegex(DataError, "open the files in its fields/ with h5py"):
+                read(field)
 
     def test_another_stage(self):
         with self.assertRaisesRegex(DataError, "is of stage 'shard': give a directory of stage 'infer'"):

@@ -8,7 +8,6 @@ import numpy as np
 import onnx
 
 import cosmo_data
-import cosmo_data.frames
 from field_model import FieldModelTest
 from onnx_torch import evaluate
 from toolkit import STOPPED, DirectoryTest, error_line, printed, run, succeed
@@ -86,11 +85,6 @@ class FieldNetworks(FieldModelTest):
         history = np.genfromtxt(self.model / "history.csv", delimiter=",", names=True)
         self.assertLess(history["validation_loss"][-1], 0.8 * history["validation_loss"][0])
         self.assertLess(history["train_loss"][-1], 0.8)  # that of predicting the mean is 1
-
-    def test_they_are_no_tables_of_parameters(self):
-        for read in cosmo_data.frames.predictions, cosmo_data.frames.baselines:
-            with self.assertRaisesRegex(cosmo_data.DataError, "of a field and of no parameters: open the files in its fields/"):
-                read(self.out)
 
     def test_correlation_and_transfer_are_numpys(self):
         metrics = self.found["metrics"]["fields"]["initial"]

@@ -517,12 +517,6 @@ class Memory(Suite):
             self.assertTrue(least < ratio < 1.3, f"{ratio} of what was predicted for {ranks} ranks, {more}")
             self.assertEqual(found["memory_bytes_per_node"], ranks * found["memory_bytes_per_rank"])
 
-    def test_the_memory_of_both_integrators_is_predicted_to_a_percent(self):
-        for integrator in ("cola", "bullfrog"):
-            found = succeed("cosmo-sim", "generate", "--particles", 192, "--mesh", 384, "--steps", 1, "--threads", 1,
-                            "--save", "particles", "--integrator", integrator, "--output", self.root / integrator)
-            self.assertAlmostEqual(found["peak_rss_bytes"] / found["memory_bytes_per_rank"], 1, delta=0.01)
-
     def test_memory_does_not_grow_with_the_number_of_universes(self):
         found = succeed("cosmo-sim", "generate", "--particles", 64, "--box", 128, "--grid", 64, "--steps", 2, "--threads", 1, "--simulations", 24,
                         "--omega-m", "0.25:0.35", "--output", self.root / "many")
@@ -532,6 +526,16 @@ class Memory(Suite):
         found = succeed("cosmo-sim", "generate", "--particles", 128, "--box", 32, "--grid", 64, "--steps", 5, "--threads", 1,
                         "--output", self.root / "gathered", ranks=4)
         self.assertLess(found["peak_rss_bytes"], found["memory_bytes_per_rank"])
+
+
+class MemoryOfIntegrators(Suite):
+    LABELS = ("slow",)
+
+    def test_the_memory_of_both_integrators_is_predicted_to_a_percent(self):
+        for integrator in ("cola", "bullfrog"):
+            found = succeed("cosmo-sim", "generate", "--particles", 192, "--mesh", 384, "--steps", 1, "--threads", 1,
+                            "--save", "particles", "--integrator", integrator, "--output", self.root / integrator)
+            self.assertAlmostEqual(found["peak_rss_bytes"] / found["memory_bytes_per_rank"], 1, delta=0.01)
 
 
 if __name__ == "__main__":
