@@ -84,8 +84,10 @@ std::vector<std::string> compare_with_trained(const core::Invocation& run, const
     for (std::size_t u = 0; u < universes.sides.size() && model.range; u += step) {
       const ListedUniverse& listed = universes.list.universes[u];
       if (universes.sides.size() > 1) familiarity.begin(listed.name);
+      nn::ModelManifest whole = model;
+      whole.input.size = universes.sides[u];
       familiarity.add(std::span<const std::uint16_t>(
-          box_of(read_universe(silent, model, open_universe(model, listed.source)), model)));
+          box_of(read_universe(silent, whole, open_universe(model, listed.source)), whole)));
     }
     std::ranges::copy(familiarity.warnings(), std::back_inserter(found));
   });

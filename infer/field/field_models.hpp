@@ -50,7 +50,7 @@ FieldUniverses read_field_universes(const FieldModels& models, const std::vector
                                     const InputReading& reading);
 
 /// Sentences on how the universes differ from those of the training: by what is known of them and, of up to 64, by their
-/// counts, if they have as many voxels as those. Collective.
+/// counts. Collective.
 std::vector<std::string> compare_with_trained(const core::Invocation& run, const FieldModels& models,
                                               const FieldUniverses& universes);
 

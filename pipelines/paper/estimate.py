@@ -149,7 +149,7 @@ class Simulations:
                      for turn in range(TURNS if scaled(campaign.mesh) <= SHORT else 1)]
             processor, wall = (statistics.median(each) - before for each, before in zip(zip(*turns), start))
             self.points.append((number, scaled(campaign.mesh), processor / repeats))
-            self.busy = min(1, processor / (threads * wall))  # share of the time in which threads compute; the larger universe's is kept
+            self.busy = min(1, max(processor, 1e-3) / (threads * max(wall, 1e-3)))  # share of the time in which threads compute; the larger universe's is kept
         (_, low, a), (_, high, b) = self.points
         slope = max(0.0, b - a) / (self.cells(high) - self.cells(low))
         self.seconds = max(a, b + slope * (self.cells(campaign.mesh) - self.cells(high)))

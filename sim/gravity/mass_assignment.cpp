@@ -204,7 +204,8 @@ void MassAssignment::scale(int x, float factor, float offset) {
   quanta_ += sum;
 }
 
-/// A cell that overflowed 32 bits is too low by a multiple of 2^32, so comparing the sum is an exact test.
+/// Each time that a cell overflows 32 bits it loses 2^32, of which its neighbour may gain 1: comparing the sum is an exact
+/// test.
 bool MassAssignment::fits() const { return mesh_.communicator().sum(quanta_) == particles_ * particle_; }
 
 void MassAssignment::check_mass() const {

@@ -23,7 +23,8 @@ namespace cosmo::train {
 /// backward. If there are several micro-batches, the inputs of all but the last are kept, and their trunks run
 /// forward a second time: a third more work instead of memory for all their tensors.
 ///
-/// Micro-batches without samples, at the end of an epoch, deliver gradients of 0 without any work.
+/// Micro-batches without samples, at the end of an epoch, deliver gradients of 0 without any work, but for the first
+/// pass, which shows the parts.
 class GradientStep {
  public:
   struct Config {

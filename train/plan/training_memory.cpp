@@ -62,6 +62,21 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
   return static_cast<std::int64_t>(dataset::summary_bytes(data.spec, training + validation));
 }
 
+/// Memory of what a network predicts of both splits for the posterior of labels: outputs and features of all samples, and the
+/// rows that are fitted, which grow [bytes].
+std::size_t prediction_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data, int outputs) {
+  const auto samples = [&](dataset::Split split) { return data.split(split).samples; };
+  const nn::NetworkCensus census = plan.census();
+  const nn::LayerCensus& last = *std::ranges::find_if(census.layers.rbegin(), census.layers.rend(),
+                                                      [](const auto& layer) { return layer.weights > 0; });
+  const auto width = static_cast<std::size_t>(outputs + last.weights / last.output.channels);
+  const std::size_t most = kMostPosteriorUniverses * data.subvolumes;
+  const std::size_t training = std::min<std::size_t>(samples(dataset::Split::train), most);
+  return width *
+         (sizeof(float) * std::max(samples(dataset::Split::train), samples(dataset::Split::validation)) +
+          2 * sizeof(double) * (training + samples(dataset::Split::validation)));
+}
+
 /// Memory of the network that predicts for the posterior after the last epoch, and of what is read ahead for it [bytes].
 std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
   const int outputs = plan.objective.output.shape().channels;
@@ -74,8 +89,10 @@ std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetMa
   const std::size_t read =
       dataset::DataLoader::memory_bytes(data.spec, plan.objective.transform(data),
                                         {.micro_batch = batch, .target = plan.objective.target_map(data)});
-  const std::size_t spectra = field ? fourier::FieldSpectra::memory_bytes(data.spec.side()) : 0;
-  return static_cast<std::int64_t>(network + read + spectra);
+  const std::size_t found =
+      field ? fourier::FieldSpectra::memory_bytes(data.spec.side()) : prediction_memory(plan, data, outputs);
+  const std::int64_t statistics = plan.network.spec.baseline.empty() ? 0 : baseline_memory(plan, data);
+  return static_cast<std::int64_t>(network + read + found) + statistics;
 }
 
 }  // namespace
@@ -102,13 +119,16 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
       GradientStep::memory_bytes(census, dataset::voxels_in(spec, loaders.training.share),
                                  plan.batching.micro_batch, micro_batches) +
       sizeof(float) * static_cast<std::size_t>(plan.batching.micro_batch) *
-          static_cast<std::size_t>(outputs));
+          static_cast<std::size_t>(outputs) * (plan.objective.output.is_field() ? 2 : 1));
   // Between the steps, one after another: each gives its memory back.
   const std::int64_t between =
       std::max({census.normalised > 0 ? loader_memory(loaders.measured) : 0,
                 loader_memory(loaders.validation), writing_memory(census), posterior_memory(plan, data)});
   using dataset::SplitReader;  // of the training split all voxels may be read through HDF5
-  std::size_t open = SplitReader::open_memory(data, dataset::Split::train);
+  constexpr std::size_t kOfSample = 256;
+  std::size_t open = SplitReader::open_memory(data, dataset::Split::train) +
+                     kOfSample * (data.split(dataset::Split::train).samples +
+                                  data.split(dataset::Split::validation).samples);
   if (data.origin.compression != dataset::Compression::none)
     open += SplitReader::open_memory(data, dataset::Split::validation);
   // rank_memory() includes oneDNN, which has planned the network.

@@ -1,12 +1,16 @@
 #pragma once
 // The memory and disk space that a training will need, before any of it is allocated. [bytes]
 
+#include <cstddef>
 #include <cstdint>
 
 #include "train/plan/training_data.hpp"
 #include "train/plan/training_plan.hpp"
 
 namespace cosmo::train {
+
+/// The training universes that a posterior is fitted to, at most.
+inline constexpr std::size_t kMostPosteriorUniverses = 4096;
 
 /// Memory of a rank without what it will allocate: in use now, and of libraries to be loaded.
 std::int64_t rank_memory();

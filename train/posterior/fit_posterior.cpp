@@ -9,6 +9,7 @@
 #include "nn/density/fit/fit_density.hpp"
 #include "nn/model/inference.hpp"
 #include "nn/model/model_file.hpp"
+#include "train/plan/training_memory.hpp"
 #include "train/posterior/universe_predictions.hpp"
 
 namespace cosmo::train {

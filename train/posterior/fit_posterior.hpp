@@ -15,9 +15,6 @@
 
 namespace cosmo::train {
 
-/// The training universes that a posterior is fitted to, at most.
-inline constexpr std::size_t kMostPosteriorUniverses = 4096;
-
 /// The data of a training.
 struct PosteriorData {
   dataset::SplitReader& training;
