@@ -100,13 +100,18 @@ struct Problem {
     }
   }
 
-  void run() {
+  void run_forward() {
     Buffer packed(layer.packed());
-    const Buffer scratch(std::max(kernels.scratch(layer), kernels.scratch(layer.transposed())));
-    const Buffer gradient_scratch(kernels.gradient_scratch(layer));
+    const Buffer scratch(kernels.scratch(layer));
     kernels.pack(layer, weights.data(), packed.data());
     kernels.convolve(layer, {input.data()}, packed.data(), {output.data(), false, biases.data(), kSlope},
                      scratch.data());
+  }
+  void run() {
+    run_forward();
+    Buffer packed(layer.packed());
+    const Buffer scratch(kernels.scratch(layer.transposed()));
+    const Buffer gradient_scratch(kernels.gradient_scratch(layer));
     kernels.pack_transposed(layer, weights.data(), packed.data());
     kernels.convolve(layer.transposed(), {d_output.data()}, packed.data(), {d_input.data()}, scratch.data());
     kernels.gradient(layer, {input.data()}, {d_output.data()}, d_weights.data(), d_biases.data(),

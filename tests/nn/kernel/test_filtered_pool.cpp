@@ -15,7 +15,7 @@ namespace {
 
 /// Runs the problem's pool and its backward pass, then compares with the layer and the pool one after the other.
 void check_pool(PooledProblem& problem) {
-  problem.run();
+  problem.run_forward();
   problem.run_pooled();
   const bool maximum = problem.pooling == nn::Pooling::maximum;
   std::vector<double> pooled(problem.pooled.span().size(), maximum ? -1e30 : 0.0);
