@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <type_traits>
 
 #include "dataset/voxels/augmentation.hpp"
 #include "infer/predict/predictor.hpp"
@@ -67,22 +68,19 @@ Familiarity::Familiarity(const nn::ModelManifest& model) {
 
 template <class Voxel>
 void Familiarity::add_voxels(std::span<const Voxel> sample) {
-  if (sample.size() != voxels_ * channels_.size()) return;
-  std::vector<dataset::SummaryStatistics> statistics;
-  for (std::size_t c = 0; c < channels_.size(); ++c)
-    statistics.push_back(summary_->of(sample.subspan(c * voxels_, voxels_), c));
-  add(statistics);
-}
-
-void Familiarity::add(std::span<const std::uint16_t> counts) {
-  if (channels_.empty() || counts.size() == voxels_ * channels_.size()) return add_voxels(counts);
-  const std::size_t voxels = counts.size() / channels_.size();
-  std::vector<dataset::SummaryStatistics> means(channels_.size());
+  if (channels_.empty()) return;
+  const std::size_t voxels = sample.size() / channels_.size();
+  const bool as_trained = voxels == voxels_;
+  if (std::is_floating_point_v<Voxel> && !as_trained) return;
+  std::vector<dataset::SummaryStatistics> statistics(channels_.size());
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    const auto channel = counts.subspan(c * voxels, voxels);
-    means[c].mean = std::accumulate(channel.begin(), channel.end(), 0.0) / static_cast<double>(voxels);
+    const auto channel = sample.subspan(c * voxels, voxels);
+    if (as_trained)
+      statistics[c] = summary_->of(channel, c);
+    else
+      statistics[c].mean = std::accumulate(channel.begin(), channel.end(), 0.0) / static_cast<double>(voxels);
   }
-  add(means);
+  add(statistics);
 }
 
 void Familiarity::add(std::span<const dataset::SummaryStatistics> channels) {
@@ -127,15 +125,15 @@ std::vector<std::string> Familiarity::warnings() const {
         "small a sample: whether the input is like them was not checked."};
   }
   std::vector<std::string> sentences;
-  const auto average = [](const Figure& figure) { return figure.oddity(); };
+  const auto on_average_of = [](const Figure& figure) { return figure.average_oddity(); };
   for (const Channel& channel : channels_) {
-    if (channel.mean.strange > 0 || average(channel.mean) > 1)
+    if (channel.mean.strange > 0 || channel.mean.average_oddity() > 1)
       sentences.push_back(sentence(channel.mean, channel.mean.strange, channel.mean.strange_universes));
     const Figure& strangest = *std::ranges::max_element(channel.power, {}, &Figure::furthest);
-    const Figure& on_average = *std::ranges::max_element(channel.power, {}, average);
+    const Figure& on_average = *std::ranges::max_element(channel.power, {}, on_average_of);
     if (channel.strange_power > 0) {
       sentences.push_back(sentence(strangest, channel.strange_power, channel.strange_universes));
-    } else if (average(on_average) > 1) {
+    } else if (on_average.average_oddity() > 1) {
       sentences.push_back(sentence(on_average, 0, {}));
     }
   }

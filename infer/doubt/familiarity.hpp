@@ -27,7 +27,7 @@ class Familiarity {
   explicit Familiarity(const nn::ModelManifest& model);
 
   /// Adds a sample (C, n, n, n); a field of another size is left out.
-  void add(std::span<const std::uint16_t> counts);
+  void add(std::span<const std::uint16_t> counts) { add_voxels(counts); }
   void add(std::span<const float> field) { add_voxels(field); }
   /// Adds a sample from the mean and P(k) of each of its channels (C), measured by a dataset::SampleSummary.
   void add(std::span<const dataset::SummaryStatistics> channels);
@@ -51,11 +51,11 @@ class Familiarity {
     double sum = 0;       ///< over all samples
     std::set<std::size_t> strange_universes = {};
 
-    double average() const { return samples > 0 ? sum / samples : low; }
+    double average() const { return sum / samples; }
     /// How far the average of n samples lies outside, in margins: it is strange above 1.
     double oddity(double average, int n) const;
-    /// The same of all samples.
-    double oddity() const { return samples > 0 ? oddity(average(), samples) : 0; }
+    /// That of all samples together; 0 without any.
+    double average_oddity() const { return samples > 0 ? oddity(average(), samples) : 0; }
     /// Whether this sample, of a universe with that number, is strange.
     bool add(double sample, std::size_t universe);
   };

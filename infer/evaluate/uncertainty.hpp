@@ -15,9 +15,8 @@ inline constexpr double kWithin1Sigma = 0.6826894921370859, kWithin2Sigma = 0.95
 
 /// How well one parameter's intervals hold the truth.
 struct Coverage {
-  Estimate
-      within_1_sigma;  ///< share of truths in the central interval that has kWithin1Sigma of the predicted
-                       ///< probability
+  // Shares of truths in the central interval that has this part of the predicted probability:
+  Estimate within_1_sigma;  ///< kWithin1Sigma
   Estimate within_2_sigma;  ///< kWithin2Sigma
 };
 

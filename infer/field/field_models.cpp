@@ -20,9 +20,11 @@ namespace {
 
 constexpr std::size_t kMostCompared = 64;  ///< universes whose counts are compared with the training's
 
-std::vector<std::uint16_t> box_of(const UniverseCounts& counts, const nn::ModelManifest& model) {
+/// The counts of a whole box, of whatever size.
+std::vector<std::uint16_t> read_box(const core::Log& log, nn::ModelManifest model, OpenUniverse open) {
+  model.input.size = open.cells;
   std::vector<std::uint16_t> box(static_cast<std::size_t>(model.input.elements()));
-  counts.read(0, std::span(box));
+  read_universe(log, model, std::move(open)).read(0, std::span(box));
   return box;
 }
 
@@ -84,10 +86,8 @@ std::vector<std::string> compare_with_trained(const core::Invocation& run, const
     for (std::size_t u = 0; u < universes.sides.size() && model.range; u += step) {
       const ListedUniverse& listed = universes.list.universes[u];
       if (universes.sides.size() > 1) familiarity.begin(listed.name);
-      nn::ModelManifest whole = model;
-      whole.input.size = universes.sides[u];
-      familiarity.add(std::span<const std::uint16_t>(
-          box_of(read_universe(silent, whole, open_universe(model, listed.source)), whole)));
+      familiarity.add(
+          std::span<const std::uint16_t>(read_box(silent, model, open_universe(model, listed.source))));
     }
     std::ranges::copy(familiarity.warnings(), std::back_inserter(found));
   });
@@ -99,16 +99,13 @@ UniverseField UniverseFields::predict(const core::Log& log, std::size_t universe
   std::vector<float> velocity;
   std::optional<std::uint64_t> seed;
   group_.agree([&] {
-    nn::ModelManifest whole = models_.first();
     const ListedUniverse& listed = list_.universes[universe];
-    OpenUniverse open = open_universe(whole, listed.source);
+    OpenUniverse open = open_universe(models_.first(), listed.source);
     seed = open.seed;
     if (!predictor_ || side_ != open.cells)
       predictor_.emplace(models_.models, models_.directories, side_ = open.cells, group_);
-    whole.input.size = side_;
     if (models_.read_velocity()) velocity = read_velocity(open);
-    const UniverseCounts counts = read_universe(log, whole, std::move(open));
-    box = box_of(counts, whole);
+    box = read_box(log, models_.first(), std::move(open));
     core::ensure(std::ranges::any_of(box, [](std::uint16_t count) { return count > 0; }), Fault::config,
                  "{} has no particle: there is nothing to predict from; check the file.", listed.name);
   });

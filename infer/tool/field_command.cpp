@@ -1,7 +1,6 @@
 #include "infer/tool/field_command.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>

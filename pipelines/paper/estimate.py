@@ -23,8 +23,8 @@ import tempfile
 import time
 
 CELLS = 768      # per side of the largest force mesh that is timed, if the campaign's can be halved to that
-TURNS = 3        # runs of each timed universe, whose median counts; those of more cells than this take long, and are timed once:
-SHORT = 384
+TURNS = 3        # runs of each timed universe, whose median counts
+SHORT = 384      # per side of the largest mesh that is timed so often; larger ones take long and are timed once
 TESTED = 4       # universes of the test split that pass through all stages, with the four that are trained on and one for validation
 POSTERIOR = 24   # training and validation universes from which on a model has a posterior, and so two files more: posterior.h5 and its figure
 FEATURES = 2048  # training universes whose summary statistics a training measures at most
@@ -52,6 +52,11 @@ def run(*words, stopped=False):
         errors = [line for line in done.stderr.splitlines() if "error: " in line] or done.stderr.splitlines()
         refuse(done.returncode, f"a short run failed: {(errors or ['no reason given'])[-1]}")
     return json.loads(done.stdout), used() - before, time.monotonic() - start
+
+
+def threads_here(wanted):
+    """As many threads as are wanted and this machine has cores for."""
+    return max(1, min(len(os.sched_getaffinity(0)), wanted))
 
 
 class Campaign:
@@ -132,7 +137,7 @@ class Simulations:
 
     def measure(self, campaign, directory):
         """Times universes on as many threads as one of the campaign has."""
-        threads = max(1, min(len(os.sched_getaffinity(0)), campaign.cores * self.shared // campaign.number("sim_ranks")))
+        threads = threads_here(campaign.cores * self.shared // campaign.number("sim_ranks"))
         side = campaign.particles
         while side % 2 == 0 and campaign.mesh * side // campaign.particles > CELLS:
             side //= 2
@@ -141,15 +146,15 @@ class Simulations:
             def scaled(value, number=number):
                 return max(1, round(value * number / campaign.particles))
             few = ["--particles", number, "--mesh", scaled(campaign.mesh), "--grid", scaled(campaign.grid), "--box",
-                   campaign.box * number / campaign.particles]
-            few += ["--threads", threads]
+                   campaign.box * number / campaign.particles, "--threads", threads]
             repeats = max(1, min(16, (64 // number) ** 3))
             _, *start = run(*self.words, *few, "--simulations", 1, "--dry-run", "--output", directory / "none")
             turns = [run(*self.words, *few, "--simulations", repeats, "--output", directory / f"timed-{number}-{turn}")[1:]
                      for turn in range(TURNS if scaled(campaign.mesh) <= SHORT else 1)]
             processor, wall = (statistics.median(each) - before for each, before in zip(zip(*turns), start))
             self.points.append((number, scaled(campaign.mesh), processor / repeats))
-            self.busy = min(1, max(processor, 1e-3) / (threads * max(wall, 1e-3)))  # share of the time in which threads compute; the larger universe's is kept
+            # The share of the time in which the threads compute: that of the larger universe is kept.
+            self.busy = min(1, max(processor, 1e-3) / (threads * max(wall, 1e-3)))
         (_, low, a), (_, high, b) = self.points
         slope = max(0.0, b - a) / (self.cells(high) - self.cells(low))
         self.seconds = max(a, b + slope * (self.cells(campaign.mesh) - self.cells(high)))
@@ -218,7 +223,7 @@ class Steps:
     """A training step, by cosmo-train --benchmark on as many threads as a rank of the campaign has."""
 
     def __init__(self, network, micro_batch, size, threads):
-        threads = max(1, min(len(os.sched_getaffinity(0)), threads))
+        threads = threads_here(threads)
         found, processor, wall = run("cosmo-train", "--benchmark", "--network", network, "--micro-batch", micro_batch, "--size", size,
                                      "--threads", threads)
         busy = min(threads, processor / wall)  # cores that computed

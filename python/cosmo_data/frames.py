@@ -22,19 +22,19 @@ def predictions(directory, per="subvolume"):
     units; with a posterior, whose mean and deviation these are, also network_NAME, the network's own prediction, and of universes
     covariance_A_B and distance_rank. Predictions of --input are of universes alone, with input, universe and subvolumes (their number).
     """
-    stage = "predict" if read_manifest(directory)["stage"] == "predict" else "infer"
+    manifest = read_manifest(directory)
+    stage = "predict" if manifest["stage"] == "predict" else "infer"
     name = "universes.csv" if stage == "predict" else {"subvolume": "predictions.csv", "universe": "universes.csv"}[per]
-    return _parameters(directory, stage, name)
+    return _parameters(directory, manifest, stage, name)
 
 
 def baselines(directory):
     """What simpler methods predict for the samples of the same split: columns method, simulation, subvolume, predicted_NAME."""
-    return _parameters(directory, "infer", "baselines.csv")
+    return _parameters(directory, read_manifest(directory), "infer", "baselines.csv")
 
 
-def _parameters(directory, stage, name):
+def _parameters(directory, manifest, stage, name):
     """A table of predicted parameters, which predictions of a field lack."""
-    manifest = read_manifest(directory)
     if manifest["stage"] == stage and "universes.csv" not in [file["path"] for file in manifest["files"]]:
         raise DataError(f"{directory} has predictions of a field and of no parameters: open the files in its fields/ with h5py.")
     return _table(directory, stage, name)

@@ -68,6 +68,8 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
       for (std::size_t i = 0; i < Group::kSize; ++i)
         __builtin_prefetch(x + 3 * std::size_t{indices[first + kAhead + i]});
     }
+    // Two cells are one sum, as no quanta are negative. Neighbours along z, which often follow each other, share a cell and
+    // would wait for its sum to be stored: their turns are apart.
     for (std::size_t turn = 0; turn < Group::kSize; ++turn) {
       const std::size_t i = turn / 4 + turn % 4 * 4;
       if (i >= group.count) continue;

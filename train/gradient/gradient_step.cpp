@@ -25,11 +25,11 @@ std::size_t GradientStep::memory_bytes(const nn::NetworkCensus& census, std::siz
 
 void GradientStep::take(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
   if (!network_.normalises()) {
-    network_.set_input(batch.voxels);
+    if (!of_head_.are_zero(batch.valid)) network_.set_input(batch.voxels);
     run_head(batch, n, loss);  // all layers
     return;
   }
-  if (batch.valid > 0 || of_trunk_.empty()) {
+  if (!of_trunk_.are_zero(batch.valid)) {
     network_.set_input(batch.voxels);
     network_.forward_trunk(nn::DropoutDraw{config_.seed, n, batch.samples});
     loss.examine(batch, network_.normalisation().values);
@@ -75,8 +75,8 @@ void GradientStep::run_trunks_backward(std::int64_t n) {
   const nn::Normalisation at = network_.normalisation();
   for (std::size_t m = kept_.size(); m-- > 0;) {
     const Kept& kept = kept_[m];
-    if (kept.valid == 0 && !of_trunk_.empty()) {
-      deliver_nothing(of_trunk_);
+    if (of_trunk_.are_zero(kept.valid)) {
+      deliver_zeros(of_trunk_);
       continue;
     }
     if (m + 1 < kept_.size()) {
@@ -86,34 +86,35 @@ void GradientStep::run_trunks_backward(std::int64_t n) {
     std::copy(kept.normalised.begin(), kept.normalised.end(), at.normalised.begin());
     std::copy(kept.d_normalised.begin(), kept.d_normalised.end(), at.d_normalised.begin());
     *at.rows = kept.valid;
-    network_.backward_trunk(delivering(of_trunk_));
+    deliver(of_trunk_, [&](const auto& ready) { network_.backward_trunk(ready); });
   }
 }
 
 /// Runs forward, loss and backward of the layers after the normalisation for a micro-batch.
 void GradientStep::run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
-  if (batch.valid == 0 && !of_head_.empty()) {
+  if (of_head_.are_zero(batch.valid)) {
     loss.add(batch, {}, 0);
-    return deliver_nothing(of_head_);
+    return deliver_zeros(of_head_);
   }
   const std::span<const float> predictions =
       network_.forward_head(nn::DropoutDraw{config_.seed, n, batch.samples});
   const nn::LossRows rows{batch.valid, static_cast<double>(batch.samples_in_step),
                           network_.cuts_output() ? network_.outputs() : 0};
   loss.add(batch, predictions, config_.output.loss({d_output_, predictions, batch.targets}, rows));
-  network_.backward_head(d_output_, delivering(of_head_));
+  deliver(of_head_, [&](const auto& ready) { network_.backward_head(d_output_, ready); });
 }
 
-/// Takes the parts of a backward pass, and notes them the first time.
-std::function<void(std::span<float>)> GradientStep::delivering(Parts& parts) {
-  return [this, &parts, first = parts.empty()](std::span<float> part) {
-    if (first) parts.push_back(part);
+template <class Backward>
+void GradientStep::deliver(Parts& parts, const Backward& backward) {
+  backward([this, &parts](std::span<float> part) {
+    if (!parts.known) parts.all.push_back(part);
     reducer_.ready(part);
-  };
+  });
+  parts.known = true;
 }
 
-void GradientStep::deliver_nothing(const Parts& parts) {
-  for (const std::span<float> part : parts) {
+void GradientStep::deliver_zeros(const Parts& parts) {
+  for (const std::span<float> part : parts.all) {
     std::ranges::fill(part, 0.0f);
     reducer_.ready(part);
   }

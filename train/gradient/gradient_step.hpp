@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -63,10 +62,18 @@ class GradientStep {
   void run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
   void run_trunks_backward(std::int64_t n);
   void run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
-  /// Parts of the gradient in the order in which a backward pass delivers them.
-  using Parts = std::vector<std::span<float>>;
-  std::function<void(std::span<float>)> delivering(Parts& parts);
-  void deliver_nothing(const Parts& parts);
+  /// Parts of the gradient in the order in which a backward pass delivers them, known after the first.
+  struct Parts {
+    std::vector<std::span<float>> all;
+    bool known = false;
+
+    /// Whether a micro-batch with `valid` samples needs no pass.
+    bool are_zero(int valid) const { return known && valid == 0; }
+  };
+  /// Runs backward(ready), which delivers the parts.
+  template <class Backward>
+  void deliver(Parts& parts, const Backward& backward);
+  void deliver_zeros(const Parts& parts);
   std::vector<float> rows_of_all(std::vector<float> Kept::*rows);
 
   const core::Communicator& comm_;
@@ -74,7 +81,7 @@ class GradientStep {
   GradientReducer& reducer_;
   Config config_;
   std::vector<float> d_output_;
-  Parts of_head_, of_trunk_;  ///< known after the first of each
+  Parts of_head_, of_trunk_;
   std::vector<Kept> kept_;
   std::size_t count_ = 0;  ///< number of kept ones in this step
   double summing_ = 0;

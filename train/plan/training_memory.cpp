@@ -64,9 +64,9 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 
 /// Memory of what a network predicts of both splits for the posterior of labels: outputs and features of all samples, and the
 /// rows that are fitted, which grow [bytes].
-std::size_t prediction_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data, int outputs) {
+std::size_t prediction_memory(const nn::NetworkCensus& census, const dataset::DatasetManifest& data,
+                              int outputs) {
   const auto samples = [&](dataset::Split split) { return data.split(split).samples; };
-  const nn::NetworkCensus census = plan.census();
   const nn::LayerCensus& last = *std::ranges::find_if(census.layers.rbegin(), census.layers.rend(),
                                                       [](const auto& layer) { return layer.weights > 0; });
   const auto width = static_cast<std::size_t>(outputs + last.weights / last.output.channels);
@@ -78,7 +78,8 @@ std::size_t prediction_memory(const TrainingPlan& plan, const dataset::DatasetMa
 }
 
 /// Memory of the network that predicts for the posterior after the last epoch, and of what is read ahead for it [bytes].
-std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
+std::int64_t posterior_memory(const TrainingPlan& plan, const nn::NetworkCensus& census,
+                              const dataset::DatasetManifest& data) {
   const int outputs = plan.objective.output.shape().channels;
   const bool field = nn::has_field_posterior(plan.objective.target, outputs);
   if (!field && !nn::takes_posterior(plan.objective.output)) return 0;
@@ -89,8 +90,8 @@ std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetMa
   const std::size_t read =
       dataset::DataLoader::memory_bytes(data.spec, plan.objective.transform(data),
                                         {.micro_batch = batch, .target = plan.objective.target_map(data)});
-  const std::size_t found =
-      field ? fourier::FieldSpectra::memory_bytes(data.spec.side()) : prediction_memory(plan, data, outputs);
+  const std::size_t found = field ? fourier::FieldSpectra::memory_bytes(data.spec.side())
+                                  : prediction_memory(census, data, outputs);
   const std::int64_t statistics = plan.network.spec.baseline.empty() ? 0 : baseline_memory(plan, data);
   return static_cast<std::int64_t>(network + read + found) + statistics;
 }
@@ -121,9 +122,9 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
       sizeof(float) * static_cast<std::size_t>(plan.batching.micro_batch) *
           static_cast<std::size_t>(outputs) * (plan.objective.output.is_field() ? 2 : 1));
   // Between the steps, one after another: each gives its memory back.
-  const std::int64_t between =
-      std::max({census.normalised > 0 ? loader_memory(loaders.measured) : 0,
-                loader_memory(loaders.validation), writing_memory(census), posterior_memory(plan, data)});
+  const std::int64_t between = std::max({census.normalised > 0 ? loader_memory(loaders.measured) : 0,
+                                         loader_memory(loaders.validation), writing_memory(census),
+                                         posterior_memory(plan, census, data)});
   using dataset::SplitReader;  // of the training split all voxels may be read through HDF5
   constexpr std::size_t kOfSample = 256;
   std::size_t open = SplitReader::open_memory(data, dataset::Split::train) +
