@@ -88,7 +88,8 @@ def named_in_sources():
 def main():
     pages = {page: page.read_text() for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]}
     faults = [fault for page, text in pages.items() for fault in faults_of(page, text)]
-    faults += [f"{name}: {fault}" for name in ("CHANGELOG.md", "packaging/README.md") for fault in dead_links(ROOT / name, (ROOT / name).read_text())]
+    for page in (ROOT / "CHANGELOG.md", ROOT / "packaging/README.md"):
+        faults += faults_of(page, page.read_text())
     listed = {(MAP.parent / target.partition("#")[0]).resolve() for target in links(pages[MAP])}
     faults += [f"{MAP.relative_to(ROOT)} does not list {page.relative_to(ROOT)}" for page in pages
                if DOCS in page.parents and page != MAP and page.parent.name != "decisions" and page not in listed]

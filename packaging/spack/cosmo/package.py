@@ -9,7 +9,7 @@ class Cosmo(CMakePackage):
     """From cosmological parameters to a trained network and back: N-body universes, datasets, 3-D CNN training, inference."""
 
     license("GPL-3.0-or-later")
-    version("0.2.0")
+    version("0.3.0")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
