@@ -15,12 +15,16 @@ namespace cosmo::infer {
 inline constexpr double kHolds = 0.95;
 
 /// A check of N universes, whose distributions are right if the counts lie within the bands: each band holds its counts
-/// with a probability of kHolds^(1 / (P + 1)), so that all of them do with kHolds.
+/// with a probability of kHolds^(1 / (2P + 1)), so that all of them do with kHolds.
 struct CalibrationCheck {
   /// Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): for each parameter (P), the
   /// number of truths in each bin of predicted cumulative probability. Exact, without draws.
   std::vector<std::vector<int>> ranks;
   Band rank_band;
+  /// For each parameter (P), the number of truths in each of kIntervals of predicted cumulative probability: more
+  /// sensitive to widths than the bins.
+  std::vector<std::vector<int>> within;
+  Band interval_band;
   /// TARP (Lemos et al. 2023, arXiv:2302.03026): how many truths have a credibility below each edge. The
   /// credibility is the predicted probability of being closer to a reference point than the truth is, in
   /// label units; the point is drawn uniformly from the ranges, anew for each universe.
@@ -38,7 +42,7 @@ CalibrationCheck check_calibration(const dataset::PredictionTable& universes,
                                    const std::vector<Distribution>& distributions,
                                    std::span<const nn::Vector> below);
 
-/// Puts "sbc" and "tarp" into "uncertainty" of metrics.json.
+/// Puts "calibrated", "sbc", "intervals" and "tarp" into "uncertainty" of metrics.json.
 void add_check(core::Json& uncertainty, const core::ParameterSpace& parameters,
                const CalibrationCheck& check);
 

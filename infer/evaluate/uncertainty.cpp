@@ -53,9 +53,8 @@ Scores figures_of(const Distribution& distribution, const nn::Vector& truth, nn:
       possible ? -log_density(distribution.density, labels) : std::numeric_limits<double>::infinity();
   std::ranges::copy(cumulative(distribution.density, labels), below.begin());
   for (std::size_t p = 0; p < parameters; ++p) {
-    const double from_middle = std::abs(2 * below[p] - 1);
-    figures[1 + 2 * p] = from_middle < kWithin1Sigma ? 1 : 0;
-    figures[2 + 2 * p] = from_middle < kWithin2Sigma ? 1 : 0;
+    for (std::size_t i = 0; i < kIntervals.size(); ++i)
+      figures[1 + 2 * p + i] = is_within(below[p], kIntervals[i]) ? 1 : 0;
   }
   return figures;
 }

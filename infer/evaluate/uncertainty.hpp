@@ -6,12 +6,10 @@
 
 #include "infer/evaluate/evaluation.hpp"
 #include "infer/evaluate/method.hpp"
+#include "infer/evaluate/uniform_band.hpp"
 #include "infer/predict/distribution.hpp"
 
 namespace cosmo::infer {
-
-/// Probability that a normal variable is within one and two standard deviations of its mean.
-inline constexpr double kWithin1Sigma = 0.6826894921370859, kWithin2Sigma = 0.9544997361036416;
 
 /// How well one parameter's intervals hold the truth.
 struct Coverage {

@@ -40,6 +40,10 @@ std::vector<Tails> all_tails(std::size_t numbers, Counted counted) {
   constexpr double kBin = 1.0 / kBins;
   if (counted == Counted::in_bins) return std::vector<Tails>(kBins, tails_of(numbers, kBin));
   std::vector<Tails> tails;
+  if (counted == Counted::in_intervals) {
+    for (const double length : kIntervals) tails.push_back(tails_of(numbers, length));
+    return tails;
+  }
   for (std::size_t edge = 1; edge < kBins; ++edge)
     tails.push_back(tails_of(numbers, kBin * static_cast<double>(edge)));
   return tails;
@@ -47,7 +51,17 @@ std::vector<Tails> all_tails(std::size_t numbers, Counted counted) {
 
 }  // namespace
 
+bool is_within(double number, double length) { return std::abs(2 * number - 1) < length; }
+
 std::vector<int> count(std::span<const double> numbers, Counted counted) {
+  if (counted == Counted::in_intervals) {
+    std::vector<int> counts;
+    for (const double length : kIntervals) {
+      const auto inside = [&](double number) { return is_within(number, length); };
+      counts.push_back(static_cast<int>(std::ranges::count_if(numbers, inside)));
+    }
+    return counts;
+  }
   std::vector<int> counts(kBins, 0);
   for (const double number : numbers) ++counts[std::min(static_cast<std::size_t>(number * kBins), kBins - 1)];
   if (counted == Counted::in_bins) return counts;

@@ -1,18 +1,27 @@
 #pragma once
 // Whether numbers between 0 and 1 may be uniform.
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
 
 namespace cosmo::infer {
 
-/// What is counted for numbers in [0, 1]: those in each of kBins equal bins, or those below each edge between
-/// two of them.
-enum class Counted { in_bins, below_edges };
+/// Probability that a normal variable is within one and two standard deviations of its mean.
+inline constexpr double kWithin1Sigma = 0.6826894921370859, kWithin2Sigma = 0.9544997361036416;
+/// Lengths of intervals about 0.5.
+inline constexpr std::array<double, 2> kIntervals = {kWithin1Sigma, kWithin2Sigma};
+
+/// What is counted for numbers in [0, 1]: those in each of kBins equal bins, those below each edge between
+/// two of them, or those in each of kIntervals.
+enum class Counted { in_bins, below_edges, in_intervals };
 inline constexpr std::size_t kBins = 20;
 
-/// Counts, (20) in bins or (19) below edges. A number that is exactly 1 is in the last bin.
+/// Whether a number is in an interval of this length about 0.5.
+bool is_within(double number, double length);
+
+/// Counts, (20) in bins, (19) below edges or (2) in intervals. A number that is exactly 1 is in the last bin.
 std::vector<int> count(std::span<const double> numbers, Counted counted);
 
 /// Lowest and highest counts of a band.

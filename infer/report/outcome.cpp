@@ -167,12 +167,15 @@ std::string verdict_text(const Report& report) {
   if (calibrated == nullptr || calibrated->get<bool>()) return "";
   std::vector<std::string> outside;
   for (const std::string& name : report.methods.front().universes.parameters.names) {
-    const core::Json* inside = find_metric(report.metrics, {"uncertainty", "sbc", "inside", name});
-    if (inside != nullptr && !inside->get<bool>()) outside.push_back(html_symbol(name));
+    const auto fails = [&](const char* check) {
+      const core::Json* inside = find_metric(report.metrics, {"uncertainty", check, "inside", name});
+      return inside != nullptr && !inside->get<bool>();
+    };
+    if (fails("sbc") || fails("intervals")) outside.push_back(html_symbol(name));
   }
   return fmt::format(
-      " <b>Its error bars fail the check of calibration{}</b>, as those of one right model in twenty do: the section on "
-      "calibration shows how far they are off.",
+      " <b>Its error bars fail the check of calibration{}</b>, as one right model in twenty does by chance: the section on "
+      "calibration shows how far they are off, and a posterior fitted to more validation universes helps.",
       outside.empty() ? "" : " in " + enumeration(outside));
 }
 

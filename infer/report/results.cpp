@@ -308,20 +308,24 @@ std::string check_text(const Report& report, const std::vector<html::Figure>& fi
   const auto verdict = [&](const MetricPath& path) {
     return find_metric(report.metrics, path)->get<bool>() ? "inside" : "<b>outside</b>";
   };
-  std::string verdicts;
-  for (const std::string& name : names_of(report))
-    verdicts += html_symbol(name) + " " + verdict({"uncertainty", "sbc", "inside", name}) + ", ";
+  const auto verdicts = [&](const char* check) {
+    std::string text;
+    for (const std::string& name : names_of(report))
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", html_symbol(name),
+                          verdict({"uncertainty", check, "inside", name}));
+    return text;
+  };
   return "<h3>Calibration</h3>\n" +
          html::gallery(
              figures,
              fmt::format(
                  "If the predicted distributions are right, the bars are level and the curve follows the "
-                 "diagonal, and all of them stay within the grey bands with a probability of 95 %: bars high at "
-                 "both ends mean distributions that are too narrow, a hump in the middle too wide, a slope "
-                 "shifted ones. Bars (simulation-based calibration) are each parameter alone, the curve "
-                 "(TARP) all of them together. Here: {}all together {}. With few universes the bands are "
-                 "wide and show little.",
-                 verdicts, verdict({"uncertainty", "tarp", "inside"})),
+                 "diagonal, and all of them, and the shares of truths within one and two standard deviations, stay "
+                 "within their bands with a probability of 95 %: bars high at both ends mean distributions that are "
+                 "too narrow, a hump in the middle too wide, a slope shifted ones. Bars (simulation-based "
+                 "calibration) are each parameter alone, the curve (TARP) all of them together. Here the bars are: "
+                 "{}; the shares: {}; the curve: {}. With few universes the bands, in grey, are wide and show little.",
+                 verdicts("sbc"), verdicts("intervals"), verdict({"uncertainty", "tarp", "inside"})),
              "small");
 }
 

@@ -41,11 +41,12 @@ infer::CalibrationCheck checked(double noise, double correlation, const Wrong& w
   return infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below);
 }
 
-/// One verdict on each parameter, and one on all together.
+/// Two verdicts on each parameter, of its bins and of its intervals, and one on all together.
 using Verdicts = std::vector<bool>;
 
 Verdicts verdicts_of(const infer::CalibrationCheck& check) {
   return {check.rank_band.holds(check.ranks[0]), check.rank_band.holds(check.ranks[1]),
+          check.interval_band.holds(check.within[0]), check.interval_band.holds(check.within[1]),
           check.cover_band.holds(check.covered)};
 }
 
@@ -61,7 +62,7 @@ auto drawn_out(double factor) {
 TEST_CASE("exact posteriors lie within the bands, cut by the ranges or not, 19 times of 20") {
   constexpr int kTrials = 20;
   for (const auto& [noise, correlation] : {std::pair{0.1, 0.0}, std::pair{0.6, -0.8}}) {
-    std::vector<int> inside(3, 0);
+    std::vector<int> inside(5, 0);
     for (std::uint64_t seed = 0; seed < kTrials; ++seed) {
       const Verdicts verdicts = verdicts_of(checked(noise, correlation, drawn_out(1), 120, seed));
       for (std::size_t i = 0; i < inside.size(); ++i) inside[i] += verdicts[i] ? 1 : 0;
@@ -72,15 +73,27 @@ TEST_CASE("exact posteriors lie within the bands, cut by the ranges or not, 19 t
 }
 
 TEST_CASE("posteriors too narrow, too wide and shifted leave the bands") {
-  CHECK(verdicts_of(checked(0.1, 0.3, drawn_out(1 / 1.3))) == Verdicts{false, false, false});
-  CHECK(verdicts_of(checked(0.1, 0.3, drawn_out(1.3))) == Verdicts{false, false, false});
+  CHECK(verdicts_of(checked(0.1, 0.3, drawn_out(1 / 1.3))) == Verdicts(5, false));
+  CHECK(verdicts_of(checked(0.1, 0.3, drawn_out(1.3))) == Verdicts(5, false));
   const Verdicts shifted = verdicts_of(checked(0.1, 0, [](TruncatedGaussian& g) { g.centre[0] += 0.1; }));
-  CHECK(shifted == Verdicts{false, true, false});
+  CHECK(shifted == Verdicts{false, true, false, true, false});
+}
+
+TEST_CASE("intervals show widths that bins of few universes seldom do") {
+  int by_bins = 0, by_intervals = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Verdicts narrow = verdicts_of(checked(0.1, 0, drawn_out(1 / 1.16), 200, seed));
+    by_bins += narrow[0] && narrow[1] ? 0 : 1;
+    by_intervals += narrow[2] && narrow[3] ? 0 : 1;
+  }
+  CAPTURE(by_bins, by_intervals);
+  CHECK(by_bins <= 5);
+  CHECK(by_intervals >= 8);
 }
 
 TEST_CASE("a wrong correlation is seen only by the check of all parameters together") {
   const auto mirrored = [](TruncatedGaussian& g) { g.factor[1][0] = -g.factor[1][0]; };
-  CHECK(verdicts_of(checked(0.05, 0.9, mirrored)) == Verdicts{true, true, false});
+  CHECK(verdicts_of(checked(0.05, 0.9, mirrored)) == Verdicts{true, true, true, true, false});
 }
 
 TEST_CASE("a mixture whose truths were drawn from it is right, the Gaussian of its moments is not") {
@@ -105,8 +118,8 @@ TEST_CASE("a mixture whose truths were drawn from it is right, the Gaussian of i
   const auto verdicts = [&](const std::vector<infer::Distribution>& said) {
     return verdicts_of(infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below));
   };
-  CHECK(verdicts(right) == Verdicts{true, true, true});
-  CHECK(verdicts(wrong) == Verdicts{false, false, false});
+  CHECK(verdicts(right) == Verdicts(5, true));
+  CHECK(verdicts(wrong) == Verdicts(5, false));
 }
 
 TEST_CASE("all universes are counted") {

@@ -351,12 +351,12 @@ def reference_point(universe, parameters):
 
 
 def simulated_band(numbers, probabilities, counts_of, parameters, sets=20000):
-    """Lowest and highest counts of the band that contains all counts of uniform numbers together: this check and one for each
+    """Lowest and highest counts of the band that contains all counts of uniform numbers together: this check and two for each
     parameter shall hold in 95 % of all cases."""
     chances = [[math.comb(numbers, x) * p**x * (1 - p)**(numbers - x) for x in range(numbers + 1)] for p in probabilities]
     tails = [np.minimum(np.cumsum(chance), np.cumsum(chance[::-1])[::-1]) for chance in chances]
     drawn = np.random.default_rng(1).random((sets, numbers))
-    level = np.sort([min(tail[x] for tail, x in zip(tails, counts_of(row))) for row in drawn])[int(sets * (1 - 0.95 ** (1 / (parameters + 1))))]
+    level = np.sort([min(tail[x] for tail, x in zip(tails, counts_of(row))) for row in drawn])[int(sets * (1 - 0.95 ** (1 / (2 * parameters + 1))))]
     held = [np.flatnonzero(tail >= level) for tail in tails]
     return np.array([[inside[0], inside[-1]] for inside in held])
 
@@ -406,6 +406,23 @@ class Calibration(DirectoryTest):
             self.assertEqual(sbc["counts"][name], counts.tolist())
             self.assertEqual(sbc["inside"][name], bool(max(counts) <= sbc["band"][1] and min(counts) >= sbc["band"][0]))
 
+    def test_central_intervals_hold_their_share_of_truths(self):
+        names, _, truths, centres, deviations = self.labels()
+        uncertainty = self.metrics["uncertainty"]
+        intervals = uncertainty["intervals"]
+        lengths = [math.erf(n / math.sqrt(2)) for n in (1, 2)]
+        np.testing.assert_allclose(intervals["probability"], lengths, rtol=1e-14)
+        band = simulated_band(60, lengths, lambda row: [np.sum(abs(2 * row - 1) < length) for length in lengths], len(names))
+        self.assertLessEqual(abs(np.array(intervals["band"]) - band).max(), 1)
+        for p, name in enumerate(names):
+            ranks = np.array([below(*values) for values in zip(truths[:, p], [-1] * 60, [1] * 60, centres[:, p], deviations[:, p])])
+            counts = [int(np.sum(abs(2 * ranks - 1) < length)) for length in lengths]
+            self.assertEqual(intervals["counts"][name], counts)
+            self.assertEqual(counts, [round(60 * uncertainty["coverage"][name][f"within_{n}_sigma"]) for n in (1, 2)])
+            self.assertEqual(intervals["inside"][name], all(low <= count <= high for count, (low, high) in zip(counts, intervals["band"])))
+        self.assertEqual(uncertainty["calibrated"], uncertainty["tarp"]["inside"] and all(
+            verdict for check in ("sbc", "intervals") for verdict in uncertainty[check]["inside"].values()))
+
     def test_coverage_is_the_share_of_truths_nearer_than_draws(self):
         _, universes, truths, centres, deviations = self.labels()
         rng, credibilities = np.random.default_rng(2), []
@@ -437,11 +454,13 @@ class Calibration(DirectoryTest):
                    self.root / "text")
         verdict = {True: "inside", False: "OUTSIDE"}
         uncertainty = self.metrics["uncertainty"]
-        line = ", ".join(f"{name} {verdict[uncertainty['sbc']['inside'][name]]}" for name in self.labels()[0])
-        self.assertIn(f"ranks of {line}, joint coverage (TARP) {verdict[uncertainty['tarp']['inside']]}", done.stdout)
+        ranks, within = (", ".join(f"{name} {verdict[uncertainty[check]['inside'][name]]}" for name in self.labels()[0])
+                         for check in ("sbc", "intervals"))
+        self.assertIn(f"ranks of {ranks}; intervals of {within}; joint coverage (TARP) {verdict[uncertainty['tarp']['inside']]}",
+                      done.stdout)
         self.assertNotIn("sbc", self.metrics["per_subvolume"]["uncertainty"])
         page = (self.root / "text" / "report.html").read_text()
-        self.assertIn("stay within the grey bands", page)
+        self.assertIn("stay within their bands", page)
         self.assertTrue((self.root / "text" / "figures" / "coverage.svg").exists())
 
 
