@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "core/error.hpp"
 #include "histogram/particle_counter.hpp"
@@ -28,6 +29,20 @@ std::uint64_t CountGrid::sum() const {
     total += std::accumulate(block.begin(), block.end(), std::uint32_t{0});
   }
   return total;
+}
+
+void refuse_full_voxel(std::string_view what, int cells, std::uint64_t filled) {
+  const auto all = static_cast<std::uint64_t>(cells) * static_cast<std::uint64_t>(cells) *
+                   static_cast<std::uint64_t>(cells);
+  filled = std::max<std::uint64_t>(1, filled);  // 65536 are counted as 0
+  const std::string remedy =
+      filled * 100 > all ? fmt::format("use a --grid finer than {}", cells)
+                         : fmt::format(
+                               "only {} of all voxels are filled, so positions were not written or are "
+                               "in another unit than the size of the box; see --override box=L",
+                               filled);
+  core::fail(core::Fault::numeric, "More than 65535 {} fall in one voxel of the {}³ grid: {}.", what, cells,
+             remedy);
 }
 
 void ensure_all_counted(const core::Communicator& comm, const CountGrid& grid, std::uint64_t particles) {

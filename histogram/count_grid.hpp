@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/buffer.hpp"
@@ -32,6 +33,9 @@ class CountGrid {
   core::Slab slab_;
   core::Buffer<std::uint16_t> counts_;
 };
+
+/// Throws Error{numeric} for a voxel of a grid of `cells` per side that cannot hold what falls in it; `filled` voxels hold any.
+[[noreturn]] void refuse_full_voxel(std::string_view what, int cells, std::uint64_t filled);
 
 /// Throws Error{numeric} unless the counts of all ranks sum to `particles`. Collective.
 void ensure_all_counted(const core::Communicator& comm, const CountGrid& grid, std::uint64_t particles);

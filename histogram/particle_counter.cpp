@@ -286,12 +286,12 @@ void ParticleCounter::add(std::span<const T> positions) {
 }
 
 CountGrid ParticleCounter::finish() && {
-  comm_.agree([&] {
-    for (const Chunk& chunk : chunk_of_thread_) counted_ += chunk.counted;
-    ensure(grid_.sum() == counted_, Fault::numeric,  // a count that wrapped around is 65536 too low
-           "More than 65535 particles fall in one voxel of the {0}³ grid: use a --grid finer than {0}.",
-           grid_.spec().cells_per_side);
-  });
+  for (const Chunk& chunk : chunk_of_thread_) counted_ += chunk.counted;
+  if (comm_.max(grid_.sum() == counted_ ? 0 : 1) != 0) {  // a count that wrapped around is 65536 too low
+    const auto filled = grid_.counts().size() -
+                        static_cast<std::size_t>(std::ranges::count(grid_.counts(), std::uint16_t{0}));
+    refuse_full_voxel("particles", grid_.spec().cells_per_side, comm_.sum(std::uint64_t{filled}));
+  }
   return std::move(grid_);
 }
 

@@ -66,8 +66,8 @@ void make_directory(const fs::path& path) {
   ensure_place_for(path);
   std::error_code error;
   fs::create_directories(path, error);
-  ensure(!error, Fault::io, "The directory {} cannot be created ({}): check permissions.", path.string(),
-         error.message());
+  ensure(!error, Fault::io, "The directory {} cannot be created ({}): {}.", path.string(), error.message(),
+         error == std::errc::no_space_on_device ? "free space or inodes there" : "check permissions");
 }
 
 void remove_file(const fs::path& path) {

@@ -42,28 +42,33 @@ void GadgetSnapshot::take_first(const FileHeader& header, const std::string& pat
     ensure(type < header.here.size(), Fault::config,
            "{} has {} types of particles, from 0 on: choose another --particle-type than {}.", path,
            header.here.size(), type);
-  const auto units = reading.units_per_mpc_h ? reading.units_per_mpc_h : header.units_per_mpc_h;
-  ensure(units.has_value(), Fault::config,
-         "{} does not state the unit of its lengths: give --length-unit kpc/h or Mpc/h.", path);
-  units_per_mpc_h_ = *units;
-  ensure(std::isfinite(units_per_mpc_h_) && units_per_mpc_h_ > 0, Fault::format,
-         "{} has a unit of length of {} in an Mpc/h: correct it, or give --length-unit.", path, *units);
   std::optional<double> box = header.box_size, redshift = header.redshift;
   parameters_ = header.parameters;
   for (const auto& [name, value] : reading.overrides) {
     const auto stated = parameters_.find(name);
     std::optional<double>& before = overridden_[name];
-    if (name == "box") {
-      if (box) before = *box / units_per_mpc_h_;
-      box = value.value_or(0) * units_per_mpc_h_;
-    } else if (name == "redshift") {
+    if (name == "redshift") {
       before = redshift;
       redshift = value.value_or(-1);
-    } else {
+    } else if (name != "box") {
       if (stated != parameters_.end()) before = stated->second;
       parameters_.erase(name);
       if (value) parameters_[name] = *value;
     }
+  }
+  const auto h = parameters_.find("h");
+  const auto length = reading.length ? reading.length : header.length;
+  ensure(length.has_value(), Fault::config,
+         "{} does not state the unit of its lengths: give --length-unit kpc/h or Mpc/h.", path);
+  ensure(!length->per_mpc || h != parameters_.end(), Fault::config,
+         "{} has lengths without h in their unit and does not state h: give --override h=X.", path);
+  units_per_mpc_h_ = length->per_mpc ? length->units / h->second : length->units;
+  ensure(std::isfinite(units_per_mpc_h_) && units_per_mpc_h_ > 0, Fault::format,
+         "{} has a unit of length of {} in an Mpc/h: correct it, or give --length-unit.", path,
+         units_per_mpc_h_);
+  if (const auto given = reading.overrides.find("box"); given != reading.overrides.end()) {
+    if (box) overridden_["box"] = *box / units_per_mpc_h_;
+    box = given->second.value_or(0) * units_per_mpc_h_;
   }
   ensure(
       box.has_value(), Fault::format,
@@ -84,7 +89,8 @@ void GadgetSnapshot::take_first(const FileHeader& header, const std::string& pat
   redshift_ = rounded(redshift_);
   ensure(!header.mass_unit || std::isfinite(*header.mass_unit), Fault::format,
          "{} has a unit of mass of {}: correct it.", path, header.mass_unit.value_or(0));
-  mass_unit_ = header.mass_unit;
+  if (header.mass_unit && (!header.plain_mass || h != parameters_.end()))
+    mass_unit_ = *header.mass_unit * (header.plain_mass ? h->second : 1);
   line_of_sight_ = header.line_of_sight;
   seed_ = header.seed;
   remarks_ = header.remarks;
@@ -107,7 +113,7 @@ void GadgetSnapshot::add_file(const fs::path& path, const FileHeader& first, con
     remarks_.push_back(
         fmt::format("{} states other numbers of particles in all files than the first file, which count",
                     path.filename().string()));
-  if (!reading.units_per_mpc_h && header.units_per_mpc_h != first.units_per_mpc_h)
+  if (!reading.length && header.length != first.length)
     remarks_.push_back(fmt::format("{} states another unit of length than the first file, which counts",
                                    path.filename().string()));
   files_.push_back(path);

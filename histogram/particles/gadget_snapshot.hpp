@@ -29,8 +29,7 @@ enum class ParticleWeights {
 /// How to read a snapshot's files.
 struct GadgetReading {
   std::vector<std::size_t> types = {1};
-  /// Units of length per Mpc/h; if empty, as the files state.
-  std::optional<double> units_per_mpc_h = {};
+  std::optional<LengthScale> length = {};  ///< if empty, as the files state
   ParticleWeights weights = ParticleWeights::unstated;
   bool wrap = false;  ///< take particles that are farther outside the box than a last step moves them
   /// In place of what files state: values, or nothing for statements that do not count. Names are parameters, "box" [Mpc/h]

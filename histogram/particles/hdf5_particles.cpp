@@ -22,7 +22,7 @@ constexpr double kMassUnit = 1.989e43;       ///< 1e10 solar masses, as there [g
 /// Units of length per Mpc: 1000 for kpc, however many digits of it a code writes.
 double units_per_mpc(double centimetres) {
   const double units = kMegaparsec / centimetres, whole = std::max(1.0, std::round(units));
-  return std::abs(units / whole - 1) < 1e-5 ? whole : units;
+  return std::abs(units / whole - 1) < 2e-4 ? whole : units;
 }
 
 std::map<std::string, double> parameters_of(const File& file, const std::string& path,
@@ -116,16 +116,14 @@ Hdf5Particles::Hdf5Particles(const std::filesystem::path& path)
   header_.box_size = finite(names.number("box_size", remarks));
   header_.redshift = redshift_of(names, file_.has("Cosmology"), remarks);
   header_.parameters = parameters_of(file_, path_, names, remarks);
-  const auto h = header_.parameters.find("h");
   if (const auto length = names.number("length_cm", remarks)) {
-    header_.units_per_mpc_h = units_per_mpc(*length);
+    header_.length = LengthScale{units_per_mpc(*length)};
     header_.mass_unit = names.number("mass_g", remarks).value_or(kMassUnit) / kMassUnit;
-  } else if (const auto plain = names.number("plain_length_cm", remarks);
-             plain && h != header_.parameters.end()) {
-    header_.units_per_mpc_h = units_per_mpc(*plain) / h->second;
-    if (const auto mass = names.number("plain_mass_g", remarks))
-      header_.mass_unit = *mass / kMassUnit * h->second;
-  } else if (!plain) {  // as in binary files: the mass of Gadget's own unit
+  } else if (const auto plain = names.number("plain_length_cm", remarks)) {
+    header_.length = LengthScale{units_per_mpc(*plain), true};
+    header_.plain_mass = true;
+    if (const auto mass = names.number("plain_mass_g", remarks)) header_.mass_unit = *mass / kMassUnit;
+  } else {  // as in binary files: the mass of Gadget's own unit
     header_.mass_unit = names.number("mass_g", remarks).value_or(kMassUnit) / kMassUnit;
   }
   if (file_.has_attribute("schema") && file_.text_attribute("schema") == core::kSnapshotSchema)

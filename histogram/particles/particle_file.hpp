@@ -14,6 +14,14 @@
 
 namespace cosmo::histogram {
 
+/// A unit of length: how many make up one Mpc/h, or one Mpc.
+struct LengthScale {
+  double units;
+  bool per_mpc = false;
+
+  bool operator==(const LengthScale&) const = default;
+};
+
 /// What a file of a snapshot states. Lists have an element for each type of particles.
 struct FileHeader {
   std::vector<std::uint64_t> here, in_all;  ///< particles in this file, and in all of the snapshot's
@@ -21,8 +29,9 @@ struct FileHeader {
   std::uint64_t files = 1;     ///< how many the snapshot has
   std::optional<double> box_size;  ///< in the files' unit of length
   std::optional<double> redshift;
-  std::optional<double> units_per_mpc_h = {};  ///< units of length per Mpc/h [h/Mpc]
-  std::optional<double> mass_unit = {};        ///< [1e10 Msun/h]
+  std::optional<LengthScale> length = {};
+  std::optional<double> mass_unit = {};  ///< [1e10 Msun/h]
+  bool plain_mass = false;               ///< the unit of mass is in 1e10 Msun
   std::map<std::string, double> parameters = {};
   core::LineOfSight line_of_sight = {};
   std::optional<std::uint64_t> seed = {};  ///< if cosmo-sim wrote it

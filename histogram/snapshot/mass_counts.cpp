@@ -78,10 +78,10 @@ CountGrid count_masses(const core::Communicator& comm, const GadgetSnapshot& sna
       grid.counts()[i - first] = static_cast<std::uint16_t>(until - before);
     before = until;
   }
-  core::ensure(
-      most <= 65535, core::Fault::numeric,
-      "More than 65535 units of mass fall in one voxel of the {0}³ grid: use a --grid finer than {0}.",
-      cells);
+  if (most > 65535)
+    refuse_full_voxel(
+        "units of mass", cells,
+        sums.size() - static_cast<std::size_t>(std::ranges::count(sums.span(), std::uint64_t{0})));
   return grid;
 }
 

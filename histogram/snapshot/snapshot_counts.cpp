@@ -95,8 +95,8 @@ std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particle
 void declare_gadget_reading(core::Options& options) {
   options.add("particle-type N,...", "1", "types of particles to count, PartType0 …; 1 is dark matter");
   options.add("length-unit UNIT", "header",
-              "unit of the snapshot's lengths: kpc/h, Mpc/h, or header (as its files state)",
-              {"header", "kpc/h", "Mpc/h"});
+              "unit of the snapshot's lengths: kpc/h, Mpc/h, kpc, Mpc, or header (as its files state)",
+              {"header", "kpc/h", "Mpc/h", "kpc", "Mpc"});
   options.add(
       "weights NAME", std::nullopt,
       "what a particle counts: equal, one; mass, its mass in units of the least, or of the mean where masses are "
@@ -151,7 +151,8 @@ std::map<std::string, std::optional<double>> overrides_in(const core::Options& o
 GadgetReading read_gadget_reading(const core::Options& options) {
   GadgetReading reading{types_in(options)};
   const std::string& unit = options.choice("length-unit");
-  if (unit != "header") reading.units_per_mpc_h = unit == "kpc/h" ? 1000 : 1;
+  if (unit != "header")
+    reading.length = LengthScale{unit.starts_with("kpc") ? 1000.0 : 1.0, !unit.ends_with("/h")};
   if (options.given("weights"))
     reading.weights = options.choice("weights") == "mass" ? ParticleWeights::mass : ParticleWeights::equal;
   reading.wrap = options.flag("wrap");

@@ -53,21 +53,47 @@ double unit_of(const nn::ModelManifest& model, std::optional<double> h, const st
   return core::Length(1, voxel.unit).mpc_h(h.value_or(1));
 }
 
-/// Voxels per side of a box that is `voxels` of the model's voxels wide; must be a whole number of samples.
-int cells_of(const nn::ModelManifest& model, double voxels, const std::string& path) {
+bool are_whole(double voxels) {
+  return voxels >= 0.5 && std::abs(voxels / std::round(voxels) - 1) < kSameLength;
+}
+
+bool are_samples(const nn::ModelManifest& model, double cells) {
+  return cells >= 1 && cells <= kMostCells && std::fmod(cells, model.input.size) == 0;
+}
+
+/// Voxels per side of a box that is `voxels` of the model's voxels wide; must be a whole number of samples. An error ends with
+/// the remedy `other`.
+int cells_of(const nn::ModelManifest& model, double voxels, const std::string& path,
+             const std::string& other = "") {
   const core::Length voxel = model.input.voxel_size;
   const double cells = std::round(voxels);
   ensure(
-      cells >= 1 && std::abs(voxels / cells - 1) < kSameLength, Fault::config,
-      "{} has a box of {:.9g} of the model's voxels of {} {}, which is not a whole number: give a universe "
-      "whose box they divide.",
-      path, voxels, voxel.value, name_of(voxel.unit));
+      are_whole(voxels), Fault::config,
+      "{} has a box of {:.9g} {}, {:.9g} of the model's voxels of {}, which is not a whole number: give a universe "
+      "whose box they divide{}.",
+      path, voxels * voxel.value, name_of(voxel.unit), voxels, voxel.value, other);
   ensure(
-      std::fmod(cells, model.input.size) == 0 && cells <= kMostCells, Fault::config,
-      "{} has {}³ of the model's voxels and the model reads {}³: give a box whose side is a multiple of {} "
-      "voxels, up to {}.",
-      path, cells, model.input.size, model.input.size, kMostCells);
+      are_samples(model, cells), Fault::config,
+      "{} has a box of {:.9g} {}, {}³ of the model's voxels, and the model reads {}³: give a box whose side is a "
+      "multiple of {} voxels, up to {}{}.",
+      path, cells * voxel.value, name_of(voxel.unit), cells, model.input.size, model.input.size, kMostCells,
+      other);
   return static_cast<int>(cells);
+}
+
+/// ", or --length-unit kpc/h, in which it is 32 of them wide" for the units of length in which a box, in a snapshot's unit, is
+/// a whole number of samples; empty without any. `unit` is that of the model's voxels. [Mpc/h]
+std::string other_lengths(const nn::ModelManifest& model, double box, double unit, std::optional<double> h) {
+  const double hubble = h.value_or(0);
+  std::string text;
+  for (const auto& [name, units, per_mpc] :
+       {std::tuple("kpc/h", 1000, false), {"Mpc/h", 1, false}, {"kpc", 1000, true}, {"Mpc", 1, true}}) {
+    const double factor = per_mpc ? hubble : 1;  // 0 where it is not known
+    const double voxels = box * factor / units / (model.input.voxel_size.value * unit);
+    if (are_whole(voxels) && are_samples(model, std::round(voxels)))
+      text += fmt::format(", or --length-unit {}, in which it is {} of them wide", name, std::round(voxels));
+  }
+  return text;
 }
 
 /// Throws Error{format} unless these files have the content that a manifest lists, if one does.
@@ -153,11 +179,12 @@ OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource&
          path, fmt::join(model.input.redshifts, ", "));
   model.input.ensure_redshifts({snapshot.redshift()}, path);
   model.input.ensure_space(snapshot.line_of_sight(), path);
-  const auto h = snapshot.parameters().find("h");
-  const double unit =
-      unit_of(model, h == snapshot.parameters().end() ? std::nullopt : std::optional(h->second), path);
+  const auto stated = snapshot.parameters().find("h");
+  const auto h = stated == snapshot.parameters().end() ? std::nullopt : std::optional(stated->second);
+  const double unit = unit_of(model, h, path);
   const int cells = cells_of(
-      model, snapshot.box_size() / snapshot.units_per_mpc_h() / (model.input.voxel_size.value * unit), path);
+      model, snapshot.box_size() / snapshot.units_per_mpc_h() / (model.input.voxel_size.value * unit), path,
+      snapshot.overridden().contains("box") ? "" : other_lengths(model, snapshot.box_size(), unit, h));
   const std::optional<std::uint64_t> seed = snapshot.seed();
   core::Facts facts =
       core::facts_of_file(snapshot.files().front(), facts_of(weighed, model.input.voxel_size.unit));
@@ -259,7 +286,8 @@ Held held_in(const fs::path& path) {
   ensure(schema != dataset::kShardSchema, Fault::config,
          "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
   ensure(schema != histogram::kFieldSchema, Fault::config,
-         "{} is a field that cosmo-sim wrote, and models read counts: give the counts_z0.h5 beside it.", path.string());
+         "{} is a field that cosmo-sim wrote, and models read counts: give the counts_z0.h5 beside it.",
+         path.string());
   if (schema == histogram::kPackSchema) return Held::pack;
   return schema == histogram::kCountSchema ? Held::counts : Held::particles;
 }

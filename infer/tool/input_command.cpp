@@ -165,8 +165,8 @@ class InputStage : public core::Stage {
       if (job_.draws > 0) request.config["samples"] = job_.draws;
       if (job_.reading.box) core::write_length(request.config, "box", *job_.reading.box);
       histogram::identify(job_.reading.snapshots, request.config);
-      if (const auto units = job_.reading.snapshots.units_per_mpc_h)
-        request.config["units_per_mpc_h"] = *units;
+      if (const auto& length = job_.reading.snapshots.length)
+        request.config[length->per_mpc ? "units_per_mpc" : "units_per_mpc_h"] = length->units;
       for (const std::filesystem::path& suite : job_.list.suites)
         request.inputs.push_back(core::input_record(suite, core::load_manifest(suite, "generate"), target));
     });

@@ -83,8 +83,10 @@ class Counts(DirectoryTest):
     def test_a_voxel_holds_65535_particles_and_no_more(self):
         crowded = np.full((65536, 3), 9.5, dtype=np.float32)
         self.count(crowded[:65535], 10, 10.0, 2)
+        spread = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0), [0.5]), -1).reshape(-1, 3).astype(np.float32)
         for ranks in (1, 2):
-            self.refused(["65535", "--grid"], crowded, ranks)
+            self.refused(["65535", "finer than 10"], np.concatenate([crowded, spread]), ranks)
+            self.refused(["65535", "only 1 of all voxels", "--override box"], crowded, ranks)
 
     def test_positions_that_are_not_numbers_are_refused(self):
         self.refused(["finite"], np.array([[1, np.nan, 2]], dtype=np.float32), 2)

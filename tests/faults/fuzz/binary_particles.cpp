@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::read_or_refuse([&] {
     histogram::GadgetReading reading;
     reading.types = {0, 1, 2, 3, 4, 5};
-    reading.units_per_mpc_h = 1;
+    reading.length = histogram::LengthScale{1};
     const histogram::GadgetSnapshot snapshot(path, reading);
     std::vector<double> positions(3 * std::min<std::uint64_t>(snapshot.particles(), 1 << 16));
     snapshot.read(0, std::span(positions));

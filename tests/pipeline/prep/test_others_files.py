@@ -88,6 +88,21 @@ class Headers(OthersFiles):
                 self.assertAlmostEqual(manifest["parameters"][name], value, msg=name)
             self.assertTrue(set(expected).isdisjoint(manifest["parameters_assumed"]))
 
+    def test_lengths_without_h(self):
+        positions = moved_lattice()
+        for i, (unit, words) in enumerate(((1000 / H, ["--length-unit", "kpc"]), (1 / H, ["--length-unit", "Mpc"]), (1000, []))):
+            # The last states a unit that was rounded.
+            source = gadget(self.root / f"plain-{i}.hdf5", {1: {"Coordinates": unit * positions}}, {"BoxSize": BOX * unit} if words else
+                            {"BoxSize": BOX * unit, "UnitLength_in_cm": 3.086e21}, {})
+            _, counts, manifest = self.histogram(source, *words)
+            np.testing.assert_array_equal(counts, counts_of(np.float32(unit * positions), box=BOX * unit))
+            self.assertAlmostEqual(manifest["box_mpc_h"], BOX)
+        # With another h the box is another one.
+        plain = {"Cosmology": {"h": 0.7, "Omega_m": 0.3}, "Units": {"Unit length in cgs (U_L)": 3.08567758e24}}
+        source = gadget(self.root / "plain.hdf5", {1: {"Coordinates": positions}}, {"BoxSize": BOX}, {}, ("Omega0", "HubbleParam"), plain)
+        for h, words in ((0.7, []), (0.6, ["--override", "h=0.6"])):
+            self.assertAlmostEqual(self.histogram(source, *words)[2]["box_mpc_h"], BOX * h)
+
     def test_what_is_stated_twice_must_agree_and_what_is_not_understood_is_listed(self):
         positions = moved_lattice()
         for i, (header, groups, warns) in enumerate((

@@ -301,6 +301,13 @@ class Networks(PipelineTest):
         self.assertIn("--length-unit", error_line(refused, "cosmo-infer"))
         for path in (folder, folder / "snap_004.1.hdf5"):
             self.assert_same("cosmoflow32", self.predict("cosmoflow32", path, "--length-unit", "kpc/h"))
+        # A wrong unit is named with the right one, and lengths without h need h.
+        for words, parts in ((["Mpc/h"], ["a multiple of", "or --length-unit kpc/h, in which"]), (["kpc"], ["does not state h", "--override h=X"]),
+                             (["kpc", "--override", "h=0.37"], ["or --length-unit kpc/h, in which"])):
+            refused = run("cosmo-infer", "--model", self.models["cosmoflow32"][0], "--input", folder, "--length-unit", *words)
+            self.assertEqual(refused.returncode, 3)
+            for part in parts:
+                self.assertIn(part, error_line(refused, "cosmo-infer"))
 
     def test_npy_arrays_of_every_type(self):
         with h5py.File(self.counts("odd")) as file:
