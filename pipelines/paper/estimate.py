@@ -65,9 +65,8 @@ class Campaign:
     def __init__(self, settings, nodes):
         self.path = {name: settings / f"{name}.ini" for name in ("sim", "prep", "train")}
         self.ini = {name: read_ini(path) for name, path in self.path.items()}
-        if "pack" in self.ini["sim"]:
-            refuse(CONFIG, f"{self.path['sim']} packs universes, whose files are not estimated: leave pack out.")
         self.universes = self.setting("sim", "simulations")
+        self.pack = self.setting("sim", "pack", 0)
         self.particles = self.setting("sim", "particles", 256)
         self.mesh = self.setting("sim", "mesh", self.particles)
         self.grid = self.setting("sim", "grid", self.particles // 2)
@@ -81,6 +80,9 @@ class Campaign:
         self.nodes = self.number("nodes") if nodes is None else nodes
         if self.nodes < 1:
             refuse(CONFIG, f"--nodes is {self.nodes}: give at least 1.")
+        self.train_nodes = self.number("train_nodes")
+        if self.train_nodes == self.number("nodes"):  # as in the settings that are shipped
+            self.train_nodes = self.nodes
         self.cores = self.number("cores")
         for stage in ("sim", "shard", "train", "infer"):
             if not 1 <= self.number(f"{stage}_ranks") <= self.cores:
@@ -96,12 +98,16 @@ class Campaign:
             refuse(CONFIG, f"{name} is {text} in {self.path[stage]}: the estimate needs a whole number.")
         return int(text)
 
-    def number(self, name):
+    def number(self, name, kind=int):
         text = self.cluster.get(name, "")
         try:
-            return int(text)
+            return kind(text)
         except ValueError:
-            refuse(CONFIG, f"{name} is '{text}' in campaign.env: give a whole number.")
+            refuse(CONFIG, f"{name} is '{text}' in campaign.env: give a {'whole ' * (kind is int)}number.")
+
+    def threads(self, stage):
+        """Of a rank."""
+        return self.cores // self.number(f"{stage}_ranks")
 
     def training(self, name):
         """(epochs, samples per step), from its own options or those of all."""
@@ -110,22 +116,33 @@ class Campaign:
         if not given.get("global-batch", "").isdecimal():
             refuse(CONFIG, f"the training {name} has no --global-batch: give it in train_{name} or train.ini.")
         batch = int(given["global-batch"])
-        ranks = self.nodes * self.number("train_ranks")
-        if ranks > batch:
-            refuse(CONFIG, f"{self.nodes} nodes with {ranks} ranks are more than the {batch} samples of a step of the training {name}: "
-                           "give fewer --nodes or train_ranks.")
+        if batch % self.train_ranks():
+            refuse(CONFIG, f"the {batch} samples of a step of the training {name} must be a multiple of the {self.train_ranks()} ranks of "
+                           f"{self.train_nodes} nodes: give other nodes or train_ranks.")
         return int(given.get("epochs", 50)), batch
+
+    def train_ranks(self):
+        """On all nodes of a training."""
+        return self.train_nodes * self.number("train_ranks")
+
+    def rounds(self, shared):
+        """How often a node makes universes at once, one for each `shared` ranks: slices of the suite, of whole packs, follow each other."""
+        pack = max(1, self.pack)
+        packs = math.ceil(self.universes / pack)
+        slices = min(self.number("slices"), packs)
+        at_once = max(1, self.number("sim_ranks") * self.number("sim_nodes") // shared)
+        return math.ceil(slices * self.number("sim_nodes") / self.nodes) * math.ceil(math.ceil(packs / slices) * pack / at_once)
 
     def check_disk(self, needed, free, what="the campaign needs"):
         """Numbers of bytes."""
-        available = self.number("disk") * 1e9 if self.cluster.get("disk") else free
+        available = self.number("disk", float) * 1e9 if self.cluster.get("disk") else free
         if needed > available:
             refuse(IO, f"{what} {needed / 1e9:.4g} GB of disk, and there are {available / 1e9:.4g}: make fewer universes, or choose "
                        "another OUT, or disk in campaign.env.")
 
     def samples_of_a_rank(self):
         """The most, in a step."""
-        return max(math.ceil(batch / (self.nodes * self.number("train_ranks"))) for _, batch in self.trainings.values())
+        return max(batch // self.train_ranks() for _, batch in self.trainings.values())
 
 
 class Simulations:
@@ -166,10 +183,10 @@ class Simulations:
     @staticmethod
     def fit(campaign, words, directory):
         """(ranks that share a universe, bytes per rank, bytes on disk): the fewest ranks that a node's memory permits."""
-        ranks, available = campaign.number("sim_ranks"), campaign.number("memory") * 1e9
+        ranks, available = campaign.number("sim_ranks"), campaign.number("memory", float) * 1e9
         for shared in (divisor for divisor in range(1, ranks + 1) if ranks % divisor == 0):
             mpirun = ["mpirun", "-n", shared, "--bind-to", "none"] if shared > 1 else []
-            found, _, _ = run(*mpirun, *words, "--threads", 1, "--ranks-per-simulation", shared, "--dry-run", "--output", directory / "none")
+            found, _, _ = run(*mpirun, *words, "--threads", campaign.threads("sim"), "--ranks-per-simulation", shared, "--dry-run", "--output", directory / "none")
             if ranks * found["memory_bytes_per_rank"] <= available:
                 return shared, found["memory_bytes_per_rank"], found["disk_bytes"]
         refuse(CONFIG, f"a universe needs {ranks * found['memory_bytes_per_rank'] / 1e9:.3g} GB on a node of {available / 1e9:.3g} GB, on {ranks} "
@@ -190,7 +207,8 @@ class Chain:
         samples = {name: split["samples"] for name, split in shards["splits"].items()}
         self.samples = sum(samples.values())
         train = ("cosmo-train", "--config", campaign.path["train"], "--data", data, "--output", model, "--epochs", 1)
-        plan, _, _ = run(*train, "--global-batch", min(campaign.samples_of_a_rank(), samples["train"]), "--dry-run")
+        plan, _, _ = run(*train, "--global-batch", min(campaign.samples_of_a_rank(), samples["train"]), "--threads", campaign.threads("train"),
+                         "--dry-run")
         train += ("--global-batch", 2)
         self.train_memory, self.model_bytes = plan["memory_bytes_per_rank"], plan["disk_bytes"]
         self.network, self.micro_batch = plan["network"], plan["micro_batch"]
@@ -204,12 +222,16 @@ class Chain:
         self.measure_files(sim, data, model, predictions, samples)
 
     def measure_files(self, sim, data, model, predictions, samples):
-        """Bytes and inodes of a universe, of a shard and a sample, and of the rest."""
+        """Bytes and inodes of a universe (of none in a pack), of a shard and a sample, and of the rest."""
         def size(paths):
             return sum(path.stat().st_size for path in paths if path.is_file())
-        universe = list((sim / "sim-00000").rglob("*"))
-        self.universe = size(universe) + (sim / "manifest.json").stat().st_size / self.universes, 1 + len(universe)
-        self.sim_inodes = 1 + len(list(sim.glob("*"))) - self.universes
+        if (sim / "packs").exists():
+            self.universe = size([*sim.rglob("*.h5"), *sim.glob("*.csv")]) / self.universes, 0
+            self.sim_inodes = 1 + len(list(sim.glob("*")))
+        else:
+            universe = list((sim / "sim-00000").rglob("*"))
+            self.universe = size(universe) + (sim / "manifest.json").stat().st_size / self.universes, 1 + len(universe)
+            self.sim_inodes = 1 + len(list(sim.glob("*"))) - self.universes
         train, validation = ((data / name / "shard-00000.h5").stat().st_size for name in ("train", "validation"))
         held = {name: min(number, self.per_shard) for name, number in samples.items()}  # by the first shard
         self.sample = (train - validation) / (held["train"] - held["validation"])
@@ -245,27 +267,28 @@ def estimate(campaign, sim, chain, steps, free):
     total = sum(campaign.samples.values())
     shard_seconds = chain.shard_processor * total / chain.samples
     add("shards", shard_seconds / 3600, "CPU h", f"{few}, {chain.shard_processor:.3g} s")
-    together = campaign.number("sim_ranks") // sim.shared * nodes
-    add("time of simulations", math.ceil(campaign.universes / together) * sim.seconds * together / (cores * nodes * sim.busy) / 3600, "h",
-        f"{nodes} x {cores} cores, busy for {100 * sim.busy:.0f} % of the time, {sim.shared} of {campaign.number('sim_ranks')} ranks for a universe")
+    rounds = campaign.rounds(sim.shared)
+    own = cores * sim.shared / campaign.number("sim_ranks")  # cores of a universe
+    add("time of simulations", rounds * sim.seconds / (own * sim.busy) / 3600, "h",
+        f"{nodes} x {cores} cores, busy for {100 * sim.busy:.0f} % of the time, {sim.shared} of {campaign.number('sim_ranks')} ranks for a universe, "
+        f"{campaign.number('slices')} slices: {rounds} universes one after another")
     add("time of shards", chain.shard_seconds * total / chain.samples / campaign.number("shard_nodes") / 3600, "h",
         f"{few}, {chain.shard_seconds:.3g} s on this machine's disk")
-    threads = cores // campaign.number("train_ranks")
-    ranks = nodes * campaign.number("train_ranks")
+    threads, ranks = campaign.threads("train"), campaign.train_ranks()
     computing = ranks * threads * steps.busy  # cores
     statistics = chain.statistics * min(FEATURES * campaign.cuts, campaign.samples["train"])
-    reduction = 2 * steps.gradient_bytes * (ranks - 1) / ranks / (campaign.number("network") * 1e9)
+    reduction = 2 * steps.gradient_bytes * (ranks - 1) / ranks / (campaign.number("network", float) * 1e9)
     for name, (epochs, batch) in campaign.trainings.items():
         training, validation = epochs * campaign.samples["train"], epochs * campaign.samples["validation"]
         seconds = training * steps.seconds + validation * steps.forward + statistics + chain.train_start
         add(f"training {name}", seconds / 3600, "CPU h", f"{steps.text}; statistics {chain.statistics * 1e3:.3g} ms per sample")
-        each = math.ceil(batch / ranks)
+        each = batch // ranks
         step = each * steps.seconds / (threads * steps.busy)
         full, rest = divmod(campaign.samples["train"], batch)
         steps_of_epoch = full + min(rest, each) / each  # the last step takes as long as the first rank's samples
         wall = epochs * (steps_of_epoch * step + math.ceil(steps_of_epoch) * reduction) + (validation * steps.forward + statistics) / computing
         add(f"time of training {name}", wall / 3600, "h",
-            f"{each} samples per rank in a step of {1e3 * step:.4g} ms, and {1e3 * reduction:.3g} ms of sums at {campaign.number('network')} GB/s, assumed")
+            f"{each} samples per rank in a step of {1e3 * step:.4g} ms, and {1e3 * reduction:.3g} ms of sums at {campaign.cluster['network']} GB/s, assumed")
         add(f"predictions {name}", chain.infer_processor * campaign.samples["test"] / chain.tested / 3600, "CPU h", f"{chain.tested} samples in {chain.infer_processor:.3g} s")
     add("all", sum(row[1] for row in rows if row[2] == "CPU h"), "CPU h", "the sum")
     add("time of all", sum(row[1] for row in rows if row[2] == "h"), "h", "one stage after another")
@@ -285,17 +308,18 @@ def sizes(campaign, sim, chain, free):
     needed = sum(row[1] for row in rows)
     campaign.check_disk(1e9 * needed, free)
     has_posterior = campaign.split["train"] + campaign.split["validation"] >= POSTERIOR
-    inodes = universes * universe_inodes + chain.sim_inodes + shards + chain.data_inodes
+    packs = math.ceil(universes / campaign.pack) if campaign.pack else 0
+    inodes = universes * universe_inodes + packs + chain.sim_inodes + shards + chain.data_inodes
     inodes += models * (chain.model_inodes + chain.predictions[1] + 2 * has_posterior) + 3  # OUT, and what holds models and predictions
-    rows += [("disk", needed, "GB", "the sum"), ("inodes", inodes, "", f"{files}: {universe_inodes} of a universe, 1 of a shard")]
+    rows += [("disk", needed, "GB", "the sum"), ("inodes", inodes, "", f"{files}: {f'{packs} packs' if packs else f'{universe_inodes} of a universe'}, 1 of a shard")]
     if campaign.cluster.get("stage"):
         rows.append((f"disk of each node's {campaign.cluster['stage']}", data * (1 - campaign.samples["test"] / sum(campaign.samples.values())) / 1e9, "GB", "the shards of training and validation"))
     for name, ranks, per_rank in (("sim", campaign.number("sim_ranks"), sim.memory), ("train", campaign.number("train_ranks"), chain.train_memory),
                                   ("infer", campaign.number("infer_ranks"), chain.infer_memory)):
-        if ranks * per_rank > campaign.number("memory") * 1e9:
-            refuse(CONFIG, f"{ranks} ranks of {name} need {ranks * per_rank / 1e9:.3g} GB on a node of {campaign.number('memory')} GB: "
+        if ranks * per_rank > campaign.number("memory", float) * 1e9:
+            refuse(CONFIG, f"{ranks} ranks of {name} need {ranks * per_rank / 1e9:.3g} GB on a node of {campaign.cluster['memory']} GB: "
                            f"choose fewer {name}_ranks or more memory in campaign.env.")
-        rows.append((f"memory of a rank, {name}", per_rank / 1e9, "GB", f"--dry-run; {ranks} on a node of {campaign.number('memory')} GB"))
+        rows.append((f"memory of a rank, {name}", per_rank / 1e9, "GB", f"--dry-run; {ranks} on a node of {campaign.cluster['memory']} GB"))
     return rows
 
 
@@ -312,6 +336,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="print the rows as one JSON object")
     options = parser.parse_args()
     campaign = Campaign(options.settings, options.nodes)
+    others = os.getloadavg()[0]
     existed = options.out.exists()
     options.out.mkdir(parents=True, exist_ok=True)
     try:
@@ -323,8 +348,7 @@ def main():
             sim.measure(campaign, directory)
             chain = Chain(campaign, directory)
             size = campaign.grid // round(campaign.cuts ** (1 / 3))
-            threads = campaign.cores // campaign.number("train_ranks")
-            steps = Steps(campaign.ini["train"].get("network", chain.network), chain.micro_batch, size, threads)
+            steps = Steps(campaign.ini["train"].get("network", chain.network), chain.micro_batch, size, campaign.threads("train"))
             rows = estimate(campaign, sim, chain, steps, free)
     finally:
         if not existed:
@@ -335,6 +359,8 @@ def main():
     if options.json:
         print(json.dumps({name: value for name, value, _, _ in rows}))
         return
+    if others > 0.5:
+        print(f"Other programs kept {others:.1f} cores busy at the start: times on an idle machine are shorter.\n")
     print(f"Measured on {processor_name()}; times are those of {campaign.nodes} x {campaign.cores} cores that are as fast.\n")
     print("| | estimate | measured from |\n|---|---|---|")
     for name, value, unit, source in rows:

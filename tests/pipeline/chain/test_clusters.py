@@ -58,9 +58,11 @@ class Settings(unittest.TestCase):
         self.assertLessEqual(len((PIPELINES / "Snakefile").read_text().splitlines()), 60)
 
     def test_usage(self):
-        for words in ([], ["--help"]):
+        for words, code, said in (([], 2, "Usage: submit.sh SETTINGS [sim] [shard] [train] [infer]\n"), (["--help"], 2, "Usage: "),
+                                  (["my.env", "tests"], 2, "Usage: "), (["none.env"], 4, "submit.sh: none.env cannot be read: ")):
             done = subprocess.run(["bash", SLURM / "submit.sh", *words], capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr), (2, "Usage: submit.sh SETTINGS\n"))
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertTrue(done.stderr.startswith(said) and done.stderr.count("\n") == 1, done.stderr)
 
 
 class Scripts(DirectoryTest):
@@ -80,7 +82,12 @@ class Scripts(DirectoryTest):
         (state / "failures.json").write_text(json.dumps(failures or {}))
         settings = self.root / f"{name}.env"
         write_settings(settings, **small(self.root / name, **{"train": self.TRAIN, **values}))
-        ids = submit(settings, dict(ENVIRONMENT, FAKE_SLURM=str(state), PATH=f"{self.root}/programs:{ENVIRONMENT['PATH']}"))
+        return self.submitted(name)
+
+    def submitted(self, name, *stages):
+        state = self.root / f"slurm-{name}"
+        ids = submit(self.root / f"{name}.env", *stages,
+                     environment=dict(ENVIRONMENT, FAKE_SLURM=str(state), PATH=f"{self.root}/programs:{ENVIRONMENT['PATH']}"))
         return ids, [json.loads(line) for line in (state / "calls.jsonl").read_text().splitlines()]
 
     @staticmethod
@@ -133,6 +140,13 @@ class Scripts(DirectoryTest):
         values = small("", train=self.TRAIN)
         run_unbroken(self.root / "unbroken", values)
         self.assertEqual(products(self.root / "stopped"), products(self.root / "unbroken"))
+
+        # On a scratch that was purged.
+        shutil.rmtree(self.root / "stopped/sim")
+        ids, calls = self.submitted("stopped", "train", "infer")
+        self.assertEqual(list(ids), ["train", "infer"])
+        self.assertEqual([job["options"].get("--dependency") for job in self.called(calls, "sbatch")[4:]], [None, f"afterok:{ids['train']}"])
+        self.assertEqual([call["exit"] for call in self.called(calls, "end")], [0] * 8)
 
     def test_an_end_to_restarts(self):
         """A job that is stopped too often has failed, and the next ones do not start."""

@@ -20,7 +20,7 @@ CLUSTER = """
 trainings="8 16"
 train_8="$train --global-batch 8 --epochs 2"
 train_16="$train --global-batch 16 --epochs 1"
-nodes=1 cores=1 sim_ranks=1 shard_ranks=1 train_ranks=1 slices=3 slurm="" stage=
+nodes=1 train_nodes=1 cores=1 sim_ranks=1 shard_ranks=1 train_ranks=1 slices=3 slurm="" stage=
 """
 
 
@@ -87,6 +87,19 @@ class Campaign(PaperTest):
         self.assertAlmostEqual(found["disk"] / sum(used.values()), 1, delta=0.03)
         # Not a timing: that seconds, hours and numbers of universes are not confused.
         self.assertTrue(0.25 < found["all"] * 3600 / self.seconds < 4, (found["all"] * 3600, self.seconds))
+
+        self.assert_packs_are_counted(found)
+
+    def assert_packs_are_counted(self, unpacked):
+        packed, suite = self.setting("packed", ""), self.root / "packed-suite"
+        with open(packed / "sim.ini", "a") as file:
+            file.write("pack = 7\n")
+        found = json.loads(self.run_script("--estimate", "--json", self.root / "estimated", packed).stdout)
+        succeed("cosmo-sim", "generate", "--config", packed / "sim.ini", "--output", suite)
+        files, before = ([path for path in directory.rglob("*")] for directory in (suite, self.out / "sim"))
+        self.assertEqual(found["inodes"] - unpacked["inodes"], len(files) - len(before))
+        used = sum(path.stat().st_size for path in files if path.is_file()) / 1e9
+        self.assertAlmostEqual(found["disk of simulations"] / used, 1, delta=0.03)
 
     def test_both_campaigns_can_be_run(self):
         for directory in PAPER, FULL:
@@ -181,7 +194,9 @@ class Refusals(RefusalTest):
         out = self.root / "out"
         for nodes in 0, -1:
             self.refused(3, f"--nodes is {nodes}: give at least 1", "--estimate", "--nodes", nodes, out, self.settings)
-        self.refused(3, "9 nodes with 9 ranks are more than the 8 samples of a step of the training 8", "--estimate", "--nodes", 9, out, self.settings)
+        for nodes in 3, 9:
+            self.refused(3, f"the 8 samples of a step of the training 8 must be a multiple of the {nodes} ranks of {nodes} nodes",
+                         "--estimate", "--nodes", nodes, out, self.settings)
         for name, text, code, sentence in (
                 ("memory", "memory=0", 3, "GB on a node of 0 GB"), ("disk", "disk=0", 4, "GB of disk, and there are 0:"),
                 ("nodes", "nodes=", 3, "nodes is '' in campaign.env: give a whole number"),
@@ -189,7 +204,7 @@ class Refusals(RefusalTest):
             self.refused(code, sentence, "--estimate", out, self.setting(name, text + "\n"))
         wide = self.setting("wide", "trainings=16 train_ranks=2\n")
         self.refused(3, "train_ranks is 2 on nodes of 1 cores", "--estimate", out, wide)
-        for line, sentence in (("simulations = none", "simulations is none in "), ("mesh = 64:96", "mesh is 64:96 in "), ("pack = 8", "packs universes")):
+        for line, sentence in (("simulations = none", "simulations is none in "), ("mesh = 64:96", "mesh is 64:96 in ")):
             other = self.setting(line[:4], "")
             with open(other / "sim.ini", "a") as file:
                 file.write(f"{line}\n")

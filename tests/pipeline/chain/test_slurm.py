@@ -78,7 +78,7 @@ class JobScripts(InSlurm):
     def test_failures(self):
         slurm, output = self.slurm, self.root / "failures"
         settings = self.settings("failures")
-        ids = submit(settings, slurm.environment)
+        ids = submit(settings, environment=slurm.environment)
         self.tell_ids("submit.sh", ids)
         sim, train = ids["sim"], ids["train"]
 
@@ -117,7 +117,7 @@ class JobScripts(InSlurm):
                          ["COMPLETED", "CANCELLED", "CANCELLED"])
         self.assertFalse(json.loads((output / "model/manifest.json").read_text())["complete"])
 
-        ids = submit(settings, slurm.environment)
+        ids = submit(settings, environment=slurm.environment)
         self.tell_ids("submit.sh again", ids)
         slurm.wait(lambda: not slurm.jobs())
         self.assertEqual([slurm.shown(job, "JobState") for job in ids.values()], ["COMPLETED"] * 4)
@@ -129,7 +129,7 @@ class JobScripts(InSlurm):
     def test_time_limits(self):
         """Slurm looks every half a minute which limits are near: the ranks are stopped until its signal is there."""
         slurm, output = self.slurm, self.root / "limits"
-        ids = submit(self.settings("limits", slurm="--partition=p --signal=USR1@300"), slurm.environment)
+        ids = submit(self.settings("limits", slurm="--partition=p --signal=USR1@300"), environment=slurm.environment)
         self.wait_for_epoch(output, 5)
         ranks = slurm.ranks("cosmo-train")
         slurm.kill(*ranks, number=signal.SIGSTOP)

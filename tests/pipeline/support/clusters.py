@@ -54,9 +54,9 @@ def products(output):
     return found, ids
 
 
-def submit(settings, environment=ENVIRONMENT):
-    """Submits a chain; returns the jobs' ids by their stages."""
-    done = subprocess.run(["bash", PIPELINES / "slurm/submit.sh", settings], env=environment, capture_output=True, text=True,
+def submit(settings, *stages, environment=ENVIRONMENT):
+    """Submits a chain, or some of its stages; returns the jobs' ids by their stages."""
+    done = subprocess.run(["bash", PIPELINES / "slurm/submit.sh", settings, *stages], env=environment, capture_output=True, text=True,
                           timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(line.split() for line in done.stdout.splitlines())
