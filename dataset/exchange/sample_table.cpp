@@ -84,7 +84,7 @@ constexpr std::string_view kTargetPrefix = "target_";
 /// The header's names, checked.
 std::vector<std::string> names_of(const core::CsvTable& table) {
   const std::vector<std::string> names = table.names([](const core::Cell& name) {
-    if (name.text.empty()) return std::string();  // pandas' index
+    if (core::names_rows(name.text)) return std::string();
     ensure(core::is_parameter_name(name.text), Fault::format,
            "{} names a column '{}': begin the table with names of letters, digits and _.", name.place(),
            name.text.substr(0, 40));

@@ -61,8 +61,8 @@ std::string remark_of(const FactsCheck& check, bool unrecorded, const std::strin
                        source, core::some_of(check.unstated));
   if (!unrecorded) return "";
   return fmt::format(
-      "The model records no facts of its training universes, being of an earlier version or of data without "
-      "them: those of {} were not compared.",
+      "The model records no facts of its training universes, as none of imported data or of an earlier version does: "
+      "those of {} were not compared.",
       source);
 }
 

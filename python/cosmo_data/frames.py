@@ -19,7 +19,7 @@ def predictions(directory, per="subvolume"):
     """What cosmo-infer predicted: one row per sub-volume, or with per="universe" per universe, where `subvolume` is -1.
 
     Columns: simulation, subvolume, seed (roll, if there are any), and true_NAME, predicted_NAME, deviation_NAME in physical
-    units; with a posterior, whose mean and deviation these are, also network_NAME, the network's own prediction, and of universes
+    units; with a posterior, whose mean and deviation these are, also network_NAME, the prediction without it, and of universes
     covariance_A_B and distance_rank. Predictions of --input are of universes alone, with input, universe and subvolumes (their number).
     """
     manifest = read_manifest(directory)

@@ -29,7 +29,7 @@ def _look_up(table, counts, out):
 class Inputs:
     """Samples of a Split as cosmo-train gives them to its network: inputs[i] is (voxels, labels).
 
-    voxels (C, n, n, n) float32, C = 1 for a single redshift; labels (P) float32 in [-1, 1]. `transform` is a Transform or the name of
+    voxels (C, n, n, n) float32, C = 1 for a single redshift: `shape`; labels (P) float32 in [-1, 1], the order of `split.names`. `transform` is a Transform or the name of
     one; by default that of cosmo-train. With `turned` each sample is turned by one of the 48 symmetries, a pure function of
     (`seed`, `epoch`, number of the sample): the one that cosmo-train draws with the same --seed in its epoch `epoch` + 1.
     Change `epoch` between passes. Raises DataError as Split does, and ValueError for a seed or epoch out of range.
@@ -42,7 +42,17 @@ class Inputs:
             self.transform = transform if isinstance(transform, Transform) else Transform.of_dataset(split.manifest, transform)
         self.shape = (1, *split.shape)[-4:]
         self._counts = split.dtype == np.uint16
+        self._make_table()
+
+    def _make_table(self):
         self._table = self.transform.table(65535) if self._counts and self.transform.name == "log1p" else None
+
+    def __getstate__(self):  # without the table: a pipe to a process that failed to start may hold no more than 64 KiB
+        return {name: value for name, value in vars(self).items() if name != "_table"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._make_table()
 
     def __len__(self):
         return len(self.split)

@@ -10,12 +10,12 @@ from cosmo_data.manifest import checked_path, read_manifest
 
 
 class Posterior:
-    """Draws from the posterior of one universe."""
+    """Draws from the posterior of one universe: `names` (P), `samples` (draws, P) in physical units, and `log_density` (draws)."""
 
     def __init__(self, names, samples, log_density):
         self.names = names
-        self.samples = samples  #: (draws, parameters), physical units
-        self.log_density = log_density  #: (draws), log of the density at each, physical units
+        self.samples = samples
+        self.log_density = log_density
 
     def _column(self, name):
         if name not in self.names:

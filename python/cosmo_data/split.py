@@ -58,6 +58,9 @@ class Split(collections.abc.Sequence):
     checked at each reading unless `check` is False; verify() compares whole files with their sha256. A Split may be pickled,
     used by several threads and inherited by forked processes: each process opens its own files.
 
+    `names`, `low` and `high` (P) are the parameters and the ends of their ranges, which labels have as -1 and 1; `shape` and `dtype`
+    those of a sample's voxels; `manifest` that of the dataset, parsed.
+
     Raises DataError if anything is missing, damaged or of another kind.
     """
 
@@ -69,7 +72,7 @@ class Split(collections.abc.Sequence):
         path = self.directory / "manifest.json"
         with parsing(path, "manifest"):
             if split not in self.manifest["splits"]:
-                raise DataError(f"{path} lacks {split!r}: give a split that it has, or restore it.")
+                raise DataError(f"{path} lacks {split!r}: choose from {', '.join(self.manifest['splits'])}, or restore it.")
             self.names = self.manifest["parameters"]["names"]
             self.low, self.high = (np.array(self.manifest["parameters"][key], float) for key in ("low", "high"))
             self.shape = tuple(map(operator.index, self.manifest["shape"]))

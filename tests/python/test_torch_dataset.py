@@ -43,7 +43,9 @@ class TorchDataset(PipelineTest):
         self.assertEqual((tuple(voxels.shape), tuple(labels.shape)), ((1, 32, 32, 32), (3,)))
         labels.add_(7)
         self.assertFalse((dataset[0][1] == labels).any())
-        again = pickle.loads(pickle.dumps(dataset))
+        pickled = pickle.dumps(dataset)
+        self.assertLess(len(pickled), 1 << 16)  # or else a parent waits for ever for a worker that did not start
+        again = pickle.loads(pickled)
         np.testing.assert_array_equal(again[1][0].numpy(), dataset[1][0].numpy())
 
     def test_workers(self):

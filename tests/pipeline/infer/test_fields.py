@@ -238,28 +238,28 @@ class FieldNetworks(FieldModelTest):
         self.refused(USAGE, ["give --output"], *infer, "--input", self.suite)
 
 
-class Velocities(DirectoryTest):
+class VelocityTest(DirectoryTest):
     """Networks that read velocities beside the counts."""
+
+    UNIVERSES, EPOCHS = 8, 2
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.suite, cls.data, cls.model, cls.out = (cls.root / name for name in ("suite", "data", "model", "out"))
-        suite = [24 if word == 8 else word for word in SUITE[:-1]]
+        suite = [cls.UNIVERSES if word == 8 else word for word in SUITE[:-1]]
         succeed("cosmo-sim", *suite, "counts,initial,velocity", "--output", cls.suite)
         cls.shard = ["shard", "--input", cls.suite, "--target", "initial", "--subvolumes", 1, "--validation", 1, "--test", 2]
         succeed("cosmo-prep", *cls.shard, "--velocity", "--output", cls.data)
-        cls.words = ["--target", "initial", "--reconstruct", RADIUS, "--global-batch", 2, "--epochs", 20]
+        cls.words = ["--target", "initial", "--reconstruct", RADIUS, "--global-batch", 2, "--epochs", cls.EPOCHS]
         succeed("cosmo-train", "--data", cls.data, *cls.words, "--output", cls.model)
         cls.found = succeed("cosmo-infer", "--model", cls.model, "--data", cls.data, "--output", cls.out)
         cls.test = cosmo_data.Split(cls.data, "test")
 
-    def field(self, out, name):
-        with h5py.File(out / f"fields/{name}.h5") as file:
-            return file["initial"][:]
 
-    def folder(self, i):
-        return self.suite / f"sim-{self.test.identity(i).simulation:05}"
+class HelpOfVelocities(VelocityTest):
+    LABELS = ("slow",)
+    UNIVERSES, EPOCHS = 24, 20
 
     def test_they_help(self):
         data, model = self.root / "still", self.root / "still-model"
@@ -268,6 +268,15 @@ class Velocities(DirectoryTest):
         without = succeed("cosmo-infer", "--model", model, "--data", data, "--output", self.root / "still-out")
         r = [np.mean(found["metrics"]["fields"]["initial"]["r"]) for found in (self.found, without)]
         self.assertGreater(r[0], r[1] + 0.005)
+
+
+class Velocities(VelocityTest):
+    def field(self, out, name):
+        with h5py.File(out / f"fields/{name}.h5") as file:
+            return file["initial"][:]
+
+    def folder(self, i):
+        return self.suite / f"sim-{self.test.identity(i).simulation:05}"
 
     def test_universes_in_files(self):
         expected = self.field(self.out, f"simulation-{self.test.identity(0).simulation:05}")
@@ -316,7 +325,7 @@ class Velocities(DirectoryTest):
         np.testing.assert_allclose(found[0, 0], expected, atol=1e-4 * np.ptp(expected))
 
     def test_the_same_bytes_on_any_readers_and_after_a_stop(self):
-        words = ["cosmo-train", "--data", self.data, *self.words[:-1], 2, "--deterministic", "any"]
+        words = ["cosmo-train", "--data", self.data, *self.words, "--deterministic", "any"]
         succeed(*words, "--output", self.root / "one")
         succeed(*words, "--readers", 0, "--output", self.root / "none-ahead")
         stopped = run(*words, "--time-limit", "1e-5", "--output", self.root / "stopped", ranks=2)

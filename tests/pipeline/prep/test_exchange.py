@@ -280,7 +280,7 @@ class ForeignTest(ExchangeTest):
         for i in range(12):
             features = {"y": (2, unit[i].tobytes()), "x": (1, last[i].astype("<i2").tobytes())}
             tfrecord.write(cls.root / f"tf-of-others/{i}.tfrecord", [features], i % 2 == 0)
-        cls.write_table("tf", "file,simulation,subvolume", [f"{i}.tfrecord,{40 + i // 2},{i % 2}" for i in range(12)])
+        cls.write_table("tf", "index,file,simulation,subvolume", [f"{i},{i}.tfrecord,{40 + i // 2},{i % 2}" for i in range(12)])
         (cls.root / "old-of-others").mkdir()
         tfrecord.write(cls.root / "old-of-others/all.tfrecord",
                        [{"data_raw": (1, last[i].astype("<f8").tobytes()), "label_raw": (1, cls.y[i].tobytes())}
