@@ -36,11 +36,12 @@ void refuse_full_voxel(std::string_view what, int cells, std::uint64_t filled) {
                    static_cast<std::uint64_t>(cells);
   filled = std::max<std::uint64_t>(1, filled);  // 65536 are counted as 0
   const std::string remedy =
-      filled * 100 > all ? fmt::format("use a --grid finer than {}", cells)
-                         : fmt::format(
-                               "only {} of all voxels are filled, so positions were not written or are "
-                               "in another unit than the size of the box; see --override box=L",
-                               filled);
+      filled * 100 > all
+          ? fmt::format("use a grid finer than {}³", cells)
+          : fmt::format(
+                "only {} of {} voxels hold any, perhaps since positions were not written, or are in "
+                "another unit than the size of the box; see --override box=L",
+                filled, all);
   core::fail(core::Fault::numeric, "More than 65535 {} fall in one voxel of the {}³ grid: {}.", what, cells,
              remedy);
 }

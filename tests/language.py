@@ -30,6 +30,9 @@ PATTERNS = {
     '"so many", "as many" without "as"': r"\b(so|as) many\b(?! [a-z]* ?as)",
 }
 
+# One of these is in whatever a pattern finds; looking for them first takes a third of the time.
+WORDS = dict(zip(PATTERNS, ((" no",), (" a ", " an "), ("tell", "told"), ("says", "said"), ("body",), ("knows",), ("of ",), (" many",)), strict=True))
+
 # Names of files of earlier versions, which stay as they are: (file, pattern of the line).
 ALLOWED = (("tests/data/make_old_files.sh", r"said"), ("tests/pipeline/chain/test_old_files.py", r"said/"))
 
@@ -59,8 +62,9 @@ def prose_of(path):
 def findings(path):
     name = str(path.relative_to(ROOT))
     for number, line in prose_of(path):
+        small = line.lower()
         for what, pattern in PATTERNS.items():
-            if re.search(pattern, line, re.IGNORECASE) and not any(name == file and re.search(words, line) for file, words in ALLOWED):
+            if any(word in small for word in WORDS[what]) and re.search(pattern, line, re.IGNORECASE) and not any(name == file and re.search(words, line) for file, words in ALLOWED):
                 yield f"{name}:{number}: {what}: {line.strip()}"
 
 

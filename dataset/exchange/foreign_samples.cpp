@@ -346,6 +346,9 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
            "{} names no parameter: add columns of them, or name the labels in the files by --parameters.",
            settings.table.string());
   });
+  if (!table.passed_over.empty())
+    log.info("{}: columns that are not read: {}", settings.table.string(),
+             fmt::join(table.passed_over, ", "));
   const Scans found = scan_all(comm, log, settings, format, table);
   ForeignPlan plan;
   comm.agree([&] {

@@ -81,10 +81,13 @@ constexpr std::string_view kSettingPrefix = "setting_";
 /// The column of the target's files begins so, and ends with its quantity.
 constexpr std::string_view kTargetPrefix = "target_";
 
-/// The header's names, checked.
-std::vector<std::string> names_of(const core::CsvTable& table) {
-  const std::vector<std::string> names = table.names([](const core::Cell& name) {
-    if (core::names_rows(name.text)) return std::string();
+/// The header's names, checked; those that name rows are empty and in `passed_over`.
+std::vector<std::string> names_of(const core::CsvTable& table, std::vector<std::string>& passed_over) {
+  const std::vector<std::string> names = table.names([&](const core::Cell& name) {
+    if (core::names_rows(name.text)) {
+      if (!name.text.empty()) passed_over.emplace_back(name.text);
+      return std::string();
+    }
     ensure(core::is_parameter_name(name.text), Fault::format,
            "{} names a column '{}': begin the table with names of letters, digits and _.", name.place(),
            name.text.substr(0, 40));
@@ -127,9 +130,9 @@ std::string sample_table_line(const std::string& file, Split split, const std::s
 
 SampleTable read_sample_table(const std::filesystem::path& path) {
   const core::CsvTable csv(path, "sample");
-  const std::vector<std::string> names = names_of(csv);
-  std::vector<void (*)(const core::Cell&, SampleRow&)> readers;
   SampleTable table;
+  const std::vector<std::string> names = names_of(csv, table.passed_over);
+  std::vector<void (*)(const core::Cell&, SampleRow&)> readers;
   for (const std::string& name : names) {
     const auto column = std::ranges::find(kColumns, name, &Column::name);
     if (name.empty()) {

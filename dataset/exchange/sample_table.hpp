@@ -47,9 +47,10 @@ struct SampleRow {
 std::string name_of(const SampleRow& row);
 
 struct SampleTable {
-  std::vector<std::string> parameters;     ///< names (P)
-  std::vector<std::string> settings = {};  ///< names (S)
-  std::string target = {};                 ///< its quantity; empty without one
+  std::vector<std::string> parameters;        ///< names (P)
+  std::vector<std::string> settings = {};     ///< names (S)
+  std::vector<std::string> passed_over = {};  ///< columns that name rows
+  std::string target = {};                    ///< its quantity; empty without one
   VoxelKind target_kind = VoxelKind::field;
   std::vector<SampleRow> rows;
 };

@@ -59,7 +59,7 @@ void GadgetSnapshot::take_first(const FileHeader& header, const std::string& pat
   const auto h = parameters_.find("h");
   const auto length = reading.length ? reading.length : header.length;
   ensure(length.has_value(), Fault::config,
-         "{} does not state the unit of its lengths: give --length-unit kpc/h or Mpc/h.", path);
+         "{} does not state the unit of its lengths: give --length-unit kpc/h, Mpc/h, kpc or Mpc.", path);
   ensure(!length->per_mpc || h != parameters_.end(), Fault::config,
          "{} has lengths without h in their unit and does not state h: give --override h=X.", path);
   units_per_mpc_h_ = length->per_mpc ? length->units / h->second : length->units;

@@ -22,7 +22,8 @@ constexpr double kMassUnit = 1.989e43;       ///< 1e10 solar masses, as there [g
 /// Units of length per Mpc: 1000 for kpc, however many digits of it a code writes.
 double units_per_mpc(double centimetres) {
   const double units = kMegaparsec / centimetres, whole = std::max(1.0, std::round(units));
-  return std::abs(units / whole - 1) < 2e-4 ? whole : units;
+  const bool usual = whole == 1 || whole == 1e3 || whole == 1e6;  // Mpc, kpc, pc, often of four digits
+  return std::abs(units / whole - 1) < (usual ? 2e-4 : 1e-5) ? whole : units;
 }
 
 std::map<std::string, double> parameters_of(const File& file, const std::string& path,

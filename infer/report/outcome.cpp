@@ -175,7 +175,7 @@ std::string verdict_text(const Report& report) {
   }
   return fmt::format(
       " <b>Its error bars fail the check of calibration{}</b>, as one right model in twenty does by chance: the section on "
-      "calibration shows how far they are off, and a posterior fitted to more validation universes helps.",
+      "calibration shows how far they are off.",
       outside.empty() ? "" : " in " + enumeration(outside));
 }
 

@@ -321,10 +321,10 @@ std::string check_text(const Report& report, const std::vector<html::Figure>& fi
              fmt::format(
                  "If the predicted distributions are right, the bars are level and the curve follows the "
                  "diagonal, and all of them, and the shares of truths within one and two standard deviations, stay "
-                 "within their bands with a probability of 95 %: bars high at both ends mean distributions that are "
+                 "within their bands, grey in the figures, with a probability of 95 %: bars high at both ends mean distributions that are "
                  "too narrow, a hump in the middle too wide, a slope shifted ones. Bars (simulation-based "
                  "calibration) are each parameter alone, the curve (TARP) all of them together. Here the bars are: "
-                 "{}; the shares: {}; the curve: {}. With few universes the bands, in grey, are wide and show little.",
+                 "{}; the shares: {}; the curve: {}. With few universes the bands are wide and show little.",
                  verdicts("sbc"), verdicts("intervals"), verdict({"uncertainty", "tarp", "inside"})),
              "small");
 }

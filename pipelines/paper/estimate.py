@@ -80,6 +80,9 @@ class Campaign:
         self.nodes = self.number("nodes") if nodes is None else nodes
         if self.nodes < 1:
             refuse(CONFIG, f"--nodes is {self.nodes}: give at least 1.")
+        for name in ("slices", "sim_nodes", "shard_nodes", "train_nodes"):
+            if self.number(name) < 1:
+                refuse(CONFIG, f"{name} is {self.number(name)} in campaign.env: give at least 1.")
         self.train_nodes = self.number("train_nodes")
         if self.train_nodes == self.number("nodes"):  # as in the settings that are shipped
             self.train_nodes = self.nodes
@@ -125,13 +128,16 @@ class Campaign:
         """On all nodes of a training."""
         return self.train_nodes * self.number("train_ranks")
 
-    def rounds(self, shared):
-        """How often a node makes universes at once, one for each `shared` ranks: slices of the suite, of whole packs, follow each other."""
-        pack = max(1, self.pack)
-        packs = math.ceil(self.universes / pack)
+    def rounds(self, fits):
+        """(universes that are made one after another, ranks that share one): the jobs of the slices, of whole packs each, follow each
+        other, and a job shares universes among as few of its ranks as have work and memory, at least `fits`, as cosmo-sim does."""
+        pack, nodes = max(1, min(self.pack, self.universes)), self.number("sim_nodes")
+        packs, ranks = math.ceil(self.universes / pack), nodes * self.number("sim_ranks")
         slices = min(self.number("slices"), packs)
-        at_once = max(1, self.number("sim_ranks") * self.number("sim_nodes") // shared)
-        return math.ceil(slices * self.number("sim_nodes") / self.nodes) * math.ceil(math.ceil(packs / slices) * pack / at_once)
+        packs_of_slice = math.ceil(packs / slices)
+        shared = next(number for number in range(fits, ranks + 1) if ranks % number == 0 and (ranks // number <= packs_of_slice or number == ranks))
+        jobs = math.ceil(slices / max(1, self.nodes // nodes))
+        return jobs * math.ceil(packs_of_slice / (ranks // shared)) * pack, shared
 
     def check_disk(self, needed, free, what="the campaign needs"):
         """Numbers of bytes."""
@@ -267,10 +273,10 @@ def estimate(campaign, sim, chain, steps, free):
     total = sum(campaign.samples.values())
     shard_seconds = chain.shard_processor * total / chain.samples
     add("shards", shard_seconds / 3600, "CPU h", f"{few}, {chain.shard_processor:.3g} s")
-    rounds = campaign.rounds(sim.shared)
-    own = cores * sim.shared / campaign.number("sim_ranks")  # cores of a universe
+    rounds, shared = campaign.rounds(sim.shared)
+    own = cores * shared / campaign.number("sim_ranks")  # cores of a universe
     add("time of simulations", rounds * sim.seconds / (own * sim.busy) / 3600, "h",
-        f"{nodes} x {cores} cores, busy for {100 * sim.busy:.0f} % of the time, {sim.shared} of {campaign.number('sim_ranks')} ranks for a universe, "
+        f"{nodes} x {cores} cores, busy for {100 * sim.busy:.0f} % of the time, {shared} of {campaign.number('sim_ranks') * campaign.number('sim_nodes')} ranks for a universe, "
         f"{campaign.number('slices')} slices: {rounds} universes one after another")
     add("time of shards", chain.shard_seconds * total / chain.samples / campaign.number("shard_nodes") / 3600, "h",
         f"{few}, {chain.shard_seconds:.3g} s on this machine's disk")
@@ -360,8 +366,9 @@ def main():
         print(json.dumps({name: value for name, value, _, _ in rows}))
         return
     if others > 0.5:
-        print(f"Other programs kept {others:.1f} cores busy at the start: times on an idle machine are shorter.\n")
-    print(f"Measured on {processor_name()}; times are those of {campaign.nodes} x {campaign.cores} cores that are as fast.\n")
+        print(f"The load of this machine was {others:.1f} before the start: times on an idle one are shorter.\n")
+    trainings = "" if campaign.train_nodes == campaign.nodes else f", of trainings {campaign.train_nodes} x {campaign.cores}"
+    print(f"Measured on {processor_name()}; times are those of {campaign.nodes} x {campaign.cores} cores{trainings}, that are as fast.\n")
     print("| | estimate | measured from |\n|---|---|---|")
     for name, value, unit, source in rows:
         print(f"| {name} | {value:,.0f} |" if not unit else f"| {name} | {value:.4g} {unit} |", source, "|")

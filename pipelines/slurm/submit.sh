@@ -8,12 +8,13 @@ usage() {
   echo "Usage: submit.sh SETTINGS [sim] [shard] [train] [infer]" >&2
   exit 2
 }
-case ${1:-} in "" | -*) usage ;; esac  # options are asked for in vain
-stages=${*:2}
-for stage in $stages; do
+[ $# -gt 0 ] || usage
+case $1 in -*) usage ;; esac  # options are asked for in vain
+for stage in "${@:2}"; do
   case $stage in sim | shard | train | infer) ;; *) usage ;; esac
 done
 [ -r "$1" ] || { echo "submit.sh: $1 cannot be read: give a copy of settings.env." >&2; exit 4; }
+stages=${*:2}
 here=$(cd "$(dirname "$0")" && pwd)
 settings=$(realpath "$1")
 . "$settings"

@@ -86,7 +86,7 @@ class Counts(DirectoryTest):
         spread = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0), [0.5]), -1).reshape(-1, 3).astype(np.float32)
         for ranks in (1, 2):
             self.refused(["65535", "finer than 10"], np.concatenate([crowded, spread]), ranks)
-            self.refused(["65535", "only 1 of all voxels", "--override box"], crowded, ranks)
+            self.refused(["65535", "only 1 of 1000 voxels", "--override box"], crowded, ranks)
 
     def test_positions_that_are_not_numbers_are_refused(self):
         self.refused(["finite"], np.array([[1, np.nan, 2]], dtype=np.float32), 2)

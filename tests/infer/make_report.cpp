@@ -86,8 +86,8 @@ void add_parts(Json& metrics) {
                               {"inside", false}}}};
   for (const std::string& name : kParameters.names) {
     metrics["uncertainty"]["sbc"]["counts"][name] = {12, 11, 12, 13};
-    for (const char* check : {"sbc", "intervals"})
-      metrics["uncertainty"][check]["inside"][name] = name == "sigma8";
+    metrics["uncertainty"]["sbc"]["inside"][name] = name == "sigma8";
+    metrics["uncertainty"]["intervals"]["inside"][name] = name == "omega_m";
   }
   Json setting = {{"setting", {{"<b>kernel", "two-point & <i>"}, {"mesh_cell_mpc_h", 8.0 / 3}}},
                   {"universes", 12}};

@@ -71,11 +71,14 @@ TEST_CASE("the outcome states when error bars are wrong") {
         {"network", {{"sigma8", {{"scaled_error", 0.25}}}, {"n_s", {{"scaled_error", 0.5}}}}},
         {"uncertainty",
          {{"calibrated", false},
+          {"sbc", {{"inside", {{"sigma8", true}, {"n_s", true}}}}},
+          {"intervals", {{"inside", {{"sigma8", true}, {"n_s", false}}}}},
           {"coverage", {{"sigma8", {{"within_1_sigma", inside}}}, {"n_s", {{"within_1_sigma", 0.68}}}}}}},
         {"settings", {{{"n_s", {{"bias_deviations", bias}, {"bias_deviations_se", 0.2}}}}}}};
     return infer::outcome_text({methods, metrics, model, deviations, "test", "", {}});
   };
-  CHECK(outcome(0.6, 0.55).find("as one right model in twenty does by chance") != std::string::npos);
+  CHECK(outcome(0.6, 0.55).find("fail the check of calibration in <i>n</i><sub>s</sub></b>, as one right model in "
+                                "twenty does by chance") != std::string::npos);
   CHECK(outcome(0.04, 0.1).find(
             "<b>Do not use its error bars here</b>: where 68 % of the truths belong within one "
             "standard deviation, there are 4 % in <i>σ</i><sub>8</sub>.") != std::string::npos);

@@ -1,5 +1,6 @@
 """The paper's campaign with its own settings made small: on this machine, under a stand-in for Slurm, stopped, and estimated."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, contents, small_settings, succeed, times
 
@@ -50,6 +52,27 @@ class PaperTest(DirectoryTest):
         for path in self.settings.iterdir():
             (directory / path.name).write_text(path.read_text() + text * (path.name == "campaign.env"))
         return directory
+
+
+class Rounds(PaperTest):
+    """How many universes are made one after another, and by how many ranks each."""
+
+    def test_rounds(self):
+        spec = importlib.util.spec_from_file_location("estimate", PAPER / "estimate.py")
+        estimate = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(estimate)
+        sim = (self.settings / "sim.ini").read_text()
+        for universes, pack, slices, sim_nodes, sim_ranks, nodes, fits, expected in (
+                (12632, 0, 632, 1, 8, 64, 1, (30, 1)),   # ten jobs of a node, each of twenty universes on eight ranks
+                (90, 10, 1, 1, 8, 1, 1, (20, 1)),        # nine packs on eight ranks
+                (64, 0, 4, 2, 4, 3, 1, (4 * 2, 1)),      # one job of two nodes at a time
+                (8, 0, 632, 1, 4, 1, 1, (8, 4)),         # a universe for all ranks
+                (30, 0, 3, 1, 8, 1, 4, (3 * 5, 4)), (15, 7, 2, 1, 1, 1, 1, (2 * 2 * 7, 1))):
+            (self.settings / "sim.ini").write_text(f"{sim}\nsimulations = {universes}\npack = {pack}\n")
+            cluster = {"nodes": nodes, "train_nodes": nodes, "cores": 8, "slices": slices, "trainings": "one", "train_one": "--global-batch 192",
+                       "sim_nodes": sim_nodes, "sim_ranks": sim_ranks, "shard_nodes": 1, **{f"{stage}_ranks": 1 for stage in ("shard", "train", "infer")}}
+            with unittest.mock.patch.dict(os.environ, {name: str(value) for name, value in cluster.items()}):
+                self.assertEqual(estimate.Campaign(self.settings, None).rounds(fits), expected)
 
 
 class Campaign(PaperTest):

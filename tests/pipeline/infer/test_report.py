@@ -49,7 +49,7 @@ class MadeUp(unittest.TestCase):
                               *(f"uncertainty.calibration.scale.{name}" for name in names), *(f"forecast.power_spectrum.{key}" for key in ("k_max", "bins", "universes_used"))}, places)
         self.assertEqual(len(files), 11)
         self.assertIn("level and the curve follows the diagonal", page.text)
-        self.assertRegex(page.text, r"bars are: .*outside, σ\S* inside, .*outside; the shares: .*outside, σ\S* inside, .*outside; the curve: outside")
+        self.assertRegex(page.text, r"bars are: .*outside, σ\S* inside, .*outside; the shares: .*inside, σ\S* outside, .*outside; the curve: outside")
         self.assertEqual(page.alarm, "4 seeds <shared>")
         for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "0.390 <h>/Mpc"):
             self.assertIn(text, page.text)  # as text, not as markup
