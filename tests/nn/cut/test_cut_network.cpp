@@ -192,10 +192,17 @@ struct Setup {
   nn::Arithmetic arithmetic(nn::ConvolutionMethod method) const {
     return {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
   }
-  /// Results on one rank for whole samples.
-  Results whole(const nn::Arithmetic& arithmetic) const {
-    nn::Network network(spec, input, kOutputs, batch, nn::Mode::training, arithmetic);
-    return run(core::Communicator::self(), network, voxels, {census.layers.back().output, {}});
+  /// Results on one rank, the root, for whole samples, which all others get; `found` has as many.
+  Results whole(const core::Communicator& comm, const nn::Arithmetic& arithmetic,
+                const Results& found) const {
+    Results results = found;
+    if (comm.is_root()) {
+      nn::Network network(spec, input, kOutputs, batch, nn::Mode::training, arithmetic);
+      results = run(core::Communicator::self(), network, voxels, {census.layers.back().output, {}});
+    }
+    comm.broadcast(std::span(results.outputs));
+    for (std::vector<float>& gradient : results.gradients) comm.broadcast(std::span(gradient));
+    return results;
   }
   /// Results of ranks with slabs.
   Results cut(const core::Communicator& comm, const nn::Arithmetic& arithmetic) const {
@@ -243,7 +250,7 @@ std::vector<std::string> unexplained(const std::vector<std::size_t>& unlike, con
   return named;
 }
 
-/// Compares what the ranks compute together with what each of them computes alone. About one input in a hundred has a
+/// Compares what the ranks compute together with what one of them computes alone. About one input in a hundred has a
 /// cell so near to a kink of an activation or pool that rounding decides on which side it is, and gradients, not
 /// outputs, then differ by some 1e-4: where those of the first input differ, those of the second must not.
 void check_alike(const core::Communicator& comm, const Case& of,
@@ -253,16 +260,16 @@ void check_alike(const core::Communicator& comm, const Case& of,
     for (const std::uint64_t seed : {5u, 6u}) {
       const Setup setup(of, seed);
       const nn::Arithmetic arithmetic = setup.arithmetic(method);
-      const Results expected = setup.whole(arithmetic), found = setup.cut(comm, arithmetic);
+      const Results found = setup.cut(comm, arithmetic), expected = setup.whole(comm, arithmetic, found);
       INFO(setup.spec.name << " over " << comm.size()
                            << " ranks, filtered layers: " << arithmetic.filtered.size());
       CHECK(test::norm(expected.outputs) > 0);
       CHECK(difference(found.outputs, expected.outputs) < 5e-6 * test::norm(expected.outputs));
       const std::vector<std::size_t> differing = unlike_gradients(found, expected, of.rounding);
-      unlike = differing.empty()
-                   ? std::vector<std::string>()
-                   : unexplained(differing, found, expected,
-                                 setup.whole(setup.arithmetic(nn::ConvolutionMethod::automatic)));
+      unlike.clear();
+      if (comm.max(static_cast<int>(differing.size())) > 0)
+        unlike = unexplained(differing, found, expected,
+                             setup.whole(comm, setup.arithmetic(nn::ConvolutionMethod::automatic), found));
       if (comm.max(static_cast<int>(unlike.size())) == 0) break;
     }
     INFO(of.spec.name << " over " << comm.size() << " ranks"
