@@ -192,7 +192,7 @@ struct Setup {
   nn::Arithmetic arithmetic(nn::ConvolutionMethod method) const {
     return {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
   }
-  /// Results on one rank, the root, for whole samples, which all others get; `found` has as many.
+  /// Results on one rank, the root, for whole samples, which all others get; of the sizes of `found`.
   Results whole(const core::Communicator& comm, const nn::Arithmetic& arithmetic,
                 const Results& found) const {
     Results results = found;
