@@ -322,9 +322,9 @@ class FieldInputStage : public core::Stage {
 
   /// As .npy if that is what the universe was.
   void write(const UniverseField& predicted, std::size_t u, const std::filesystem::path& part) const {
-    const auto& [field, side, seed] = predicted;
+    const int side = predicted.side;
     const nn::ModelManifest& model = models_.first();
-    const auto write_values = [&, side = side, seed = seed](const char* type, auto values) {
+    const auto write_values = [&](const char* type, auto values) {
       if (universes_.list.universes[u].source.path.extension() == ".npy")
         return core::write_bytes(part, core::encode_npy(type, {side, side, side}, std::as_bytes(values)));
       write_predicted_field(part,
@@ -333,13 +333,13 @@ class FieldInputStage : public core::Stage {
                              side,
                              {model.input.voxel_size.value * side, model.input.voxel_size.unit},
                              model.best().sha256,
-                             seed,
+                             predicted.seed,
                              model.target->web},
                             values);
     };
-    if (!model.target->has_classes()) return write_values("<f4", field);
+    if (!model.target->has_classes()) return write_values("<f4", predicted.values);
     std::vector<std::uint8_t> classes(dataset::Box(side).voxels());
-    nn::most_likely(field, classes);
+    nn::most_likely(predicted.values, classes);
     write_values("|u1", std::span<const std::uint8_t>(classes));
   }
 

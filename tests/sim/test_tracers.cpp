@@ -1,16 +1,16 @@
 // A random choice of particles: how many, of which, and how random.
-#include "sim/nbody/tracers.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "sim/nbody/tracers.hpp"
+
 using namespace cosmo;
 
 TEST_CASE("tracers are chosen by a permutation of all particles") {
-  for (const std::uint64_t particles : {1, 2, 64, 1000, 4096, 4097}) {
+  for (const std::uint64_t particles : {1u, 2u, 64u, 1000u, 4096u, 4097u}) {
     const sim::Tracers tracers(7, particles, particles / 3);
     std::vector<std::uint64_t> places;
     for (std::uint64_t i = 0; i < particles; ++i) places.push_back(tracers.place_of(i));
@@ -33,16 +33,16 @@ TEST_CASE("fewer tracers are a part of more, and other seeds choose others") {
 }
 
 TEST_CASE("tracers are scattered over the lattice as independent points are") {
-  constexpr std::uint64_t kSide = 64, kChosen = kSide * kSide * kSide / 16;
-  const sim::Tracers tracers(11, kSide * kSide * kSide, kChosen);
+  constexpr std::uint64_t kLattice = 64, kChosen = kLattice * kLattice * kLattice / 16;
+  const sim::Tracers tracers(11, kLattice * kLattice * kLattice, kChosen);
   // In cells of 2³ to 16³ sites, and of the parity of each coordinate, the numbers have the variance of a choice without
   // replacement.
-  for (const std::uint64_t cell : {2, 4, 8, 16}) {
-    const std::uint64_t cells = kSide / cell;
+  for (const std::uint64_t cell : {2u, 4u, 8u, 16u}) {
+    const std::uint64_t cells = kLattice / cell;
     std::vector<double> blocks(cells * cells * cells), combs(cell * cell * cell);
-    for (std::uint64_t i = 0; i < kSide * kSide * kSide; ++i) {
+    for (std::uint64_t i = 0; i < kLattice * kLattice * kLattice; ++i) {
       if (!tracers.contain(i)) continue;
-      const std::uint64_t x = i / (kSide * kSide), y = i / kSide % kSide, z = i % kSide;
+      const std::uint64_t x = i / (kLattice * kLattice), y = i / kLattice % kLattice, z = i % kLattice;
       ++blocks[(x / cell * cells + y / cell) * cells + z / cell];
       ++combs[(x % cell * cell + y % cell) * cell + z % cell];
     }
