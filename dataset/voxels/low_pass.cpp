@@ -16,15 +16,17 @@ constexpr std::size_t kWide = 8 * kTransposed;
 
 /// A row on no boundary. memcpy() would take it through the stack, 16 bytes at a time.
 template <class T>
-using Anywhere [[gnu::vector_size(sizeof(Row<T>)), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
+struct [[gnu::packed, gnu::may_alias]] Anywhere {
+  Row<T> values;
+};
 
 /// For a few values: std::copy_n() would call a function.
 template <class T>
 void copy_row(const T* from, std::size_t size, float* to) {
   std::size_t i = 0;
   for (; i + kTransposed <= size; i += kTransposed) {
-    const Row<T> values = *reinterpret_cast<const Anywhere<T>*>(from + i);
-    *reinterpret_cast<Anywhere<float>*>(to + i) = __builtin_convertvector(values, Row<float>);
+    const Row<T> values = reinterpret_cast<const Anywhere<T>*>(from + i)->values;
+    reinterpret_cast<Anywhere<float>*>(to + i)->values = __builtin_convertvector(values, Row<float>);
   }
   for (; i < size; ++i) to[i] = static_cast<float>(from[i]);
 }
@@ -71,11 +73,12 @@ std::size_t LowPass::sum_blocks(std::size_t first, std::size_t size, float* to) 
     for (const Tap& tap : taps_) {
 #pragma GCC unroll 8
       for (std::size_t b = 0; b < Blocks; ++b)
-        sums[b] += tap.weight * *reinterpret_cast<const Anywhere<float>*>(tap.from + i + b * kTransposed);
+        sums[b] +=
+            tap.weight * reinterpret_cast<const Anywhere<float>*>(tap.from + i + b * kTransposed)->values;
     }
 #pragma GCC unroll 8
     for (std::size_t b = 0; b < Blocks; ++b)
-      *reinterpret_cast<Anywhere<float>*>(to + i + b * kTransposed) = sums[b];
+      reinterpret_cast<Anywhere<float>*>(to + i + b * kTransposed)->values = sums[b];
   }
   return i;
 }
