@@ -62,7 +62,7 @@ void GadgetSnapshot::take_first(const FileHeader& header, const std::string& pat
          "{} does not state the unit of its lengths: give --length-unit kpc/h, Mpc/h, kpc or Mpc.", path);
   ensure(!length->per_mpc || h != parameters_.end(), Fault::config,
          "{} has lengths without h in their unit and does not state h: give --override h=X.", path);
-  units_per_mpc_h_ = length->per_mpc ? length->units / h->second : length->units;
+  units_per_mpc_h_ = length->per_mpc_h(h == parameters_.end() ? 1 : h->second);
   ensure(std::isfinite(units_per_mpc_h_) && units_per_mpc_h_ > 0, Fault::format,
          "{} has a unit of length of {} in an Mpc/h: correct it, or give --length-unit.", path,
          units_per_mpc_h_);

@@ -1,6 +1,7 @@
 #pragma once
 // One file of a snapshot, whatever its format.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/universe/universe.hpp"
@@ -19,8 +21,14 @@ struct LengthScale {
   double units;
   bool per_mpc = false;
 
+  /// Units per Mpc/h, in a universe of this h.
+  double per_mpc_h(double h) const { return per_mpc ? units / h : units; }
   bool operator==(const LengthScale&) const = default;
 };
+
+/// Those that can be chosen, by name.
+inline constexpr std::array<std::pair<const char*, LengthScale>, 4> kLengthUnits = {
+    {{"kpc/h", {1000}}, {"Mpc/h", {1}}, {"kpc", {1000, true}}, {"Mpc", {1, true}}}};
 
 /// What a file of a snapshot states. Lists have an element for each type of particles.
 struct FileHeader {

@@ -151,8 +151,8 @@ std::map<std::string, std::optional<double>> overrides_in(const core::Options& o
 GadgetReading read_gadget_reading(const core::Options& options) {
   GadgetReading reading{types_in(options)};
   const std::string& unit = options.choice("length-unit");
-  if (unit != "header")
-    reading.length = LengthScale{unit.starts_with("kpc") ? 1000.0 : 1.0, !unit.ends_with("/h")};
+  for (const auto& [name, scale] : kLengthUnits)
+    if (unit == name) reading.length = scale;
   if (options.given("weights"))
     reading.weights = options.choice("weights") == "mass" ? ParticleWeights::mass : ParticleWeights::equal;
   reading.wrap = options.flag("wrap");

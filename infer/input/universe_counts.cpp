@@ -84,12 +84,10 @@ int cells_of(const nn::ModelManifest& model, double voxels, const std::string& p
 /// ", or --length-unit kpc/h, in which it is 32 of them wide" for the units of length in which a box, in a snapshot's unit, is
 /// a whole number of samples; empty without any. `unit` is that of the model's voxels. [Mpc/h]
 std::string other_lengths(const nn::ModelManifest& model, double box, double unit, std::optional<double> h) {
-  const double hubble = h.value_or(0);
+  const double hubble = h.value_or(0);  // 0: no box in a unit without h
   std::string text;
-  for (const auto& [name, units, per_mpc] :
-       {std::tuple("kpc/h", 1000, false), {"Mpc/h", 1, false}, {"kpc", 1000, true}, {"Mpc", 1, true}}) {
-    const double factor = per_mpc ? hubble : 1;  // 0 where it is not known
-    const double voxels = box * factor / units / (model.input.voxel_size.value * unit);
+  for (const auto& [name, scale] : histogram::kLengthUnits) {
+    const double voxels = box / scale.per_mpc_h(hubble) / (model.input.voxel_size.value * unit);
     if (are_whole(voxels) && are_samples(model, std::round(voxels)))
       text += fmt::format(", or --length-unit {}, in which it is {} of them wide", name, std::round(voxels));
   }
