@@ -25,6 +25,7 @@ def arguments():
     parser.add_argument("--size", type=int, default=128, help="voxels per side (128)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of either program (all cores)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each, in turn; medians are printed (3)")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of timed steps per run of cosmo-train (3)")
     parser.add_argument("--steps", type=int, default=3, help="timed steps per PyTorch run, after an untimed one (3)")
     parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=LAYOUTS, help="layouts of PyTorch's tensors (all)")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where PyTorch runs (cpu)")
@@ -206,7 +207,7 @@ def main():
     options = arguments()
     if options.worker:
         return work(options)
-    ours_words = [options.cosmo_train, "--benchmark", "--json", "--quiet", "--size", str(options.size), "--threads",
+    ours_words = [options.cosmo_train, "--benchmark", str(options.seconds), "--json", "--quiet", "--size", str(options.size), "--threads",
                   str(options.threads), "--micro-batch", str(options.batch), "--network", options.network, "--precision",
                   options.precision]
     ours, theirs = [], {layout: [] for layout in options.layouts if options.device == "cpu" or layout != "mkldnn"}

@@ -25,9 +25,9 @@ def network(kernel, inputs, outputs):
         {"name": "last", "kind": "dense", "inputs": ["means"], "outputs": 0, "slope": 1.0}]}
 
 
-def times(tool, path, size, batch, method):
+def times(tool, path, size, batch, method, seconds):
     """[ms] of each phase of the second convolution."""
-    done = subprocess.run([tool, "--benchmark", "--network", path, "--size", str(size), "--micro-batch", str(batch),
+    done = subprocess.run([tool, "--benchmark", str(seconds), "--network", path, "--size", str(size), "--micro-batch", str(batch),
                            "--convolution", method, "--json", "--quiet"], check=True, capture_output=True, text=True)
     layers = {layer["layer"]: layer["ms"] for layer in json.loads(done.stdout)["layers"]}
     return [layers["second"][phase] for phase in PHASES]
@@ -39,6 +39,7 @@ def main():
     parser.add_argument("--channels", default="16,32 64,64 128,256", help="pairs INPUTS,OUTPUTS (default: %(default)s)")
     parser.add_argument("--tiles", default="1 2 3 4 5", help="tiles along each side (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each method (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of each run (default: %(default)s)")
     options = parser.parse_args()
     tool = pathlib.Path(options.bin) / "cosmo-train"
     print("kernel channels tiles/image  " + "  ".join(f"{phase:>16}" for phase in PHASES) + "   (filtered / direct)")
@@ -51,7 +52,7 @@ def main():
                 for tiles in (int(number) for number in options.tiles.split()):
                     size = tiles * (7 - kernel) + kernel + 1  # the input's; the first convolution takes two cells
                     batch = max(1, 64 // tiles**3)
-                    rounds = [[times(tool, path, size, batch, method) for method in ("direct", "filtered")]
+                    rounds = [[times(tool, path, size, batch, method, options.seconds) for method in ("direct", "filtered")]
                               for _ in range(options.rounds)]
                     ratios = [statistics.median(filtered[i] / direct[i] for direct, filtered in rounds)
                               for i in range(len(PHASES))]

@@ -47,15 +47,16 @@ std::string advice(const std::string& unknown, const std::vector<std::string>& n
 
 }  // namespace
 
-/// The words, with "on" added after each switch that has no value.
+/// The words, with what it means added after each name that stands alone and may.
 std::vector<std::string> Options::complete(const std::vector<std::string>& words) const {
   std::vector<std::string> result;
   const std::vector<Declaration> options = accepted();
   for (std::size_t i = 0; i < words.size(); ++i) {
     result.push_back(words[i]);
-    const bool is_switch = std::ranges::any_of(
-        options, [&](const auto& option) { return option.is_switch && words[i] == "--" + option.name; });
-    if (is_switch && (i + 1 == words.size() || words[i + 1].starts_with("--"))) result.push_back("on");
+    if (i + 1 < words.size() && !words[i + 1].starts_with("--")) continue;
+    const auto bare = std::ranges::find_if(
+        options, [&](const auto& option) { return option.may_be_bare && words[i] == "--" + option.name; });
+    if (bare != options.end()) result.push_back(bare->is_switch() ? "on" : bare->default_value.value());
   }
   return result;
 }

@@ -32,8 +32,8 @@ Options::Declaration named(const std::string& usage) {
   const std::size_t end = usage.find(' ');
   Options::Declaration option{.name = usage.substr(0, end),
                               .value = end == std::string::npos ? "" : usage.substr(end + 1)};
-  option.is_switch = option.value == "on|off";
-  if (option.is_switch) option.choices = {"on", "off"};
+  if (option.is_switch()) option.choices = {"on", "off"};
+  option.may_be_bare = option.is_switch() || option.value.starts_with('[');
   option.is_list = option.value.ends_with(" ...");
   return option;
 }

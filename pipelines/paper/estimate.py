@@ -252,7 +252,7 @@ class Steps:
 
     def __init__(self, network, micro_batch, size, threads):
         threads = threads_here(threads)
-        found, processor, wall = run("cosmo-train", "--benchmark", "--network", network, "--micro-batch", micro_batch, "--size", size,
+        found, processor, wall = run("cosmo-train", "--benchmark", 1, "--network", network, "--micro-batch", micro_batch, "--size", size,
                                      "--threads", threads)
         busy = min(threads, processor / wall)  # cores that computed
         self.busy = busy / threads

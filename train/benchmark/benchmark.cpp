@@ -21,9 +21,8 @@ using nn::OperationKind;
 using nn::OperationRecord;
 
 constexpr int kWarmUp = 2;
-constexpr int kFewest = 7;       ///< timed steps
-constexpr double kDuration = 3;  ///< [s] of timed steps, if that means more steps
-constexpr int kProfiled = 5;     ///< steps whose operations are timed
+constexpr int kFewest = 7;    ///< timed steps
+constexpr int kProfiled = 5;  ///< steps whose operations are timed
 
 /// Durations of the parts of a step on this rank [s].
 struct StepTimes {
@@ -94,16 +93,16 @@ class SyntheticTraining {
 /// host's clock rate changes from one second to the next. Where steps are shorter than a measurement of the
 /// peak, not every step gets one. Collective.
 void time_steps(const core::Communicator& comm, SyntheticTraining& training, int threads,
-                nn::Precision precision, BenchmarkResult& result) {
+                const BenchmarkConfig& config, BenchmarkResult& result) {
   std::vector<double> times, forward, peaks;
   double total = 0, measuring = 0;
-  for (int step = 0; step < kWarmUp + kFewest || total < kDuration; ++step) {
+  for (int step = 0; step < kWarmUp + kFewest || total < config.duration; ++step) {
     const StepTimes own = training.step();
     const double time = comm.max(own.total()), forward_time = comm.max(own.forward);
     if (step < kWarmUp) continue;
     if (measuring <= total) {
       const core::Timer timer;
-      const Peak peak = measure_peak(threads, precision);
+      const Peak peak = measure_peak(threads, config.arithmetic.precision);
       measuring += comm.max(timer.seconds());
       result.peak_unit = peak.unit;
       peaks.push_back(comm.sum(peak.rate));
@@ -112,6 +111,7 @@ void time_steps(const core::Communicator& comm, SyntheticTraining& training, int
     forward.push_back(forward_time);
     total += time;
   }
+  result.steps = static_cast<int>(times.size());
   result.step_time = core::median(times);
   result.forward_time = core::median(forward);
   result.peak = core::median(peaks);
@@ -170,7 +170,7 @@ BenchmarkResult benchmark(const dataset::SampleGroups& ranks, const BenchmarkCon
   result.batch = config.batch;
   result.ranks = comm.size();
   result.cut = config.cut;
-  time_steps(comm, training, threads, config.arithmetic.precision, result);
+  time_steps(comm, training, threads, config, result);
   profile(training, result);
   result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));
   return result;

@@ -37,6 +37,7 @@ struct BenchmarkResult {
   int batch;  ///< samples per step of a rank, or of a group of ranks that share them
   int ranks;
   SampleCut cut;
+  int steps;                                    ///< that were timed
   double step_time;                             ///< [s] median, operations untimed
   double forward_time;                          ///< [s] median of the same steps' forward passes
   double peak;                                  ///< [flop/s] measured peak of all ranks together
@@ -64,6 +65,7 @@ struct BenchmarkConfig {
   nn::Arithmetic arithmetic;
   SampleCut cut;
   SumOrder order = SumOrder::layout;
+  double duration = 3;  ///< [s] of timed steps, or a few steps if they take longer
 };
 
 /// Times training steps on random voxels. The peak depends on the precision: that of fused multiply-adds for

@@ -92,6 +92,7 @@ core::Json BenchmarkResult::to_json() const {
           {"ranks", ranks},
           {"ranks_per_sample", cut.ranks_per_sample},
           {"slabs", cut.ranks_per_sample},
+          {"steps", steps},
           {"step_ms", step_time * 1e3},
           {"useful_gflops", useful_rate() / 1e9},
           {"forward_ms", forward_time * 1e3},

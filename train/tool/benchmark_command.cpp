@@ -34,7 +34,9 @@ BenchmarkConfig read_benchmark(const core::Options& given, int ranks) {
                          read("micro-batch", 1, 1 << 16),
                          {},
                          {},
-                         options.entry("deterministic", kSumOrders).value};
+                         options.entry("deterministic", kSumOrders).value,
+                         options.number("benchmark")};
+  core::ensure(config.duration >= 0, core::Fault::config, "Option --benchmark is negative: give seconds.");
   const bool reproducible = config.order == SumOrder::reproducible;
   core::ensure(!reproducible || config.batch == 1, core::Fault::config,
                "--deterministic any computes one sample at a time, not {}: leave out --micro-batch.",
@@ -50,17 +52,18 @@ BenchmarkConfig read_benchmark(const core::Options& given, int ranks) {
 
 void declare_benchmark(core::Options& options) {
   options.begin_group("Benchmark");
-  options.add_flag("benchmark",
-                   "time training steps on synthetic data instead; of the options above, only --network, "
-                   "--micro-batch, --precision, --convolution, --dropout, --ranks-per-sample and "
-                   "--deterministic apply");
+  options.add(
+      "benchmark [SECONDS]", "3",
+      "time training steps on synthetic data instead, for SECONDS or 7 steps, whichever is longer; of the options "
+      "above, only --network, --micro-batch, --precision, --convolution, --dropout, --ranks-per-sample and "
+      "--deterministic apply");
   options.add("size N", std::nullopt, "voxels per side for --benchmark [the network's intended size]");
   options.add("channels N", std::nullopt,
               "counts per voxel for --benchmark [the network's intended number: mlperf 4, others 1]");
 }
 
 void check_purpose(const core::Options& options) {
-  if (options.flag("benchmark")) {
+  if (options.chosen("benchmark")) {
     return options.refuse_all_but(
         {"benchmark", "peer-timeout", "size", "channels", "network", "dropout", "micro-batch", "precision",
          "convolution", "ranks-per-sample", "deterministic", "dry-run", "config", "threads", "json", "quiet"},

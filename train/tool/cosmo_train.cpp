@@ -153,7 +153,7 @@ void run_train(const core::Invocation& run) {
                  "Option --model applies only with --posterior-only: leave it out.");
     train::check_purpose(run.options);
   });
-  if (run.options.flag("benchmark")) return train::run_benchmark(run);
+  if (run.options.chosen("benchmark")) return train::run_benchmark(run);
   TrainingStage stage(run);
   core::run_stage(stage);
 }

@@ -76,6 +76,20 @@ TEST_CASE("a switch is on or off, and on when it stands alone") {
   expect_error(Fault::usage, "--table", [&] { (void)table({"--table", "true"}); });
 }
 
+TEST_CASE("a value in brackets may be left out, which chooses the default") {
+  const auto parsed = [](const std::vector<std::string>& words) {
+    Options options = declared();
+    options.add("time [SECONDS]", "3", "run a benchmark");
+    options.parse(words);
+    return std::pair(options.chosen("time"), options.number("time"));
+  };
+  CHECK(parsed({}) == std::pair(false, 3.0));
+  CHECK(parsed({"--time", "--force"}) == std::pair(true, 3.0));
+  CHECK(parsed({"--force", "--time"}) == std::pair(true, 3.0));
+  CHECK(parsed({"--time", "0.5"}) == std::pair(true, 0.5));
+  CHECK(parsed({"--time=-1"}) == std::pair(true, -1.0));
+}
+
 TEST_CASE("a choice is one of those declared, or a row of their table") {
   const std::vector<Named<int>> table = {{"coarse", 1}, {"fine", 2}};
   const auto mesh = [&](const std::string& value) {

@@ -23,14 +23,14 @@ const std::vector<FilteredConvolution> kLayers = {cube(2, 16, 32, 3, {9, 1}),
                                                   cube(2, 16, 32, 3, {7, 1, true}),
                                                   cube(1, 32, 16, 3, {12, 1, true}),
                                                   cube(1, 16, 32, 3, {3, 1, true}),
-                                                  cube(1, 16, 32, 4, {63, 0}),
-                                                  cube(1, 16, 32, 3, {66, 1}),
-                                                  cube(1, 16, 16, 3, {51, 1}),
+                                                  {1, 16, 32, 4, {14, 0}, {63, 0}},
+                                                  {1, 16, 32, 3, {9, 1}, {66, 1}},
+                                                  {1, 16, 16, 3, {13, 1}, {51, 1}},
                                                   {2, 16, 32, 3, {5, 0}, {9, 1}},
                                                   {1, 32, 16, 4, {7, 0}, {14, 0}},
                                                   {1, 16, 16, 4, {19, 3}, {8, 1}},
                                                   {2, 16, 16, 3, {7, 0}, {12, 1, true}},
-                                                  {1, 16, 32, 3, {17, 0}, {55, 1}}};
+                                                  {1, 16, 32, 3, {9, 0}, {55, 1}}};
 
 /// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for.
 const std::vector<std::pair<std::int64_t, FilterKernels>> kKernels = {

@@ -203,7 +203,7 @@ class Limits(BenchTest):
     LABELS = ("slow",)
 
     def test_limits(self):
-        text = self.script("convolution_limits.py", BIN, "--channels", "16,16", "--tiles", "1", "--rounds", 1)
+        text = self.script("convolution_limits.py", BIN, "--channels", "16,16", "--tiles", "1", "--rounds", 1, "--seconds", 0.1)
         rows = re.findall(r"(?m)^ +(\d) +16,16 +1 +([0-9.]+) +([0-9.]+) +([0-9.]+)$", text)
         self.assertEqual([row[0] for row in rows], ["3", "4"], text)
         for row in rows:

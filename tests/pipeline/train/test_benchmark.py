@@ -12,7 +12,7 @@ from toolkit import BIN, ENVIRONMENT, ROOT, command, error_line, has_avx512, run
 
 BENCH = ROOT / "bench"
 
-FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "forward_ms", "forward_gflops", "peak_gflops", "peak_unit",
+FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "steps", "step_ms", "useful_gflops", "forward_ms", "forward_gflops", "peak_gflops", "peak_unit",
           "fraction_of_peak", "peak_rss_bytes", "filtered", "layers", "breakdown_ms", "operations"}
 PARTS = {"convolution", "other_compute", "reorders", "waiting", "communication", "input"}
 
@@ -56,8 +56,9 @@ class PapersNetwork(unittest.TestCase):
     SERIAL = True  # times are compared
 
     def test_the_papers_network(self):
-        found = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow", "--size", 128)
+        found = succeed("cosmo-train", "--benchmark", 0, "--network", "cosmoflow", "--size", 128)
         self.assertLessEqual(FIELDS, found.keys())
+        self.assertEqual(found["steps"], 7)
         self.assertEqual((found["weights"], found["parameters"]), (7038128, 7041443))
         self.assertEqual((round(found["useful_gflop"], 2), round(found["paper_gflop"], 2)), (62.17, 69.33))
         self.assertGreater(found["step_ms"], 0)
@@ -100,7 +101,7 @@ class Benchmark(unittest.TestCase):
             self.assertEqual(found["parameters"], 8907556)
 
     def test_memory_is_predicted_and_what_is_not_filtered_is_named(self):
-        words = ["--benchmark", "--network", "cosmonet64", "--micro-batch", 4, "--convolution", "filtered"]
+        words = ["--benchmark", 0, "--network", "cosmonet64", "--micro-batch", 4, "--convolution", "filtered"]
         predicted = succeed("cosmo-train", *words, "--dry-run")["memory_bytes_per_rank"]
         done = run("cosmo-train", *words, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -136,7 +137,7 @@ class Benchmark(unittest.TestCase):
 
     def test_text(self):
         """What runs each layer on standard error, the tables on standard output; slow code gets a warning."""
-        done = run("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--threads", 1)
+        done = run("cosmo-train", "--benchmark", 0, "--network", "cosmoflow32", "--size", 32, "--threads", 1)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"(?m)^  conv2 +jit:\S+ +jit:\S+ +reorder ")
         # With AVX2, oneDNN has no better code for the input's gradient of a convolution with a stride.
@@ -149,9 +150,19 @@ class Benchmark(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^  other compute +[0-9.]+ ms +[0-9.]+ %$")
 
     def test_two_ranks(self):
-        found = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--micro-batch", 4,
+        found = succeed("cosmo-train", "--benchmark", 0, "--network", "cosmoflow32", "--size", 32, "--micro-batch", 4,
                         "--threads", 1, ranks=2)
         self.assertEqual((found["ranks"], found["batch"], found["ranks_per_sample"]), (2, 4, 1))
+
+    def test_seconds(self):
+        """Steps of a few milliseconds are timed for that long; the fewest are those of PapersNetwork."""
+        words = ["--network", "cosmoflow32", "--size", 32, "--threads", 1, "--benchmark"]
+        found = succeed("cosmo-train", *words, 1)
+        self.assertGreater(found["steps"], 7)
+        self.assertGreater(found["steps"] * found["step_ms"], 500)
+        done = run("cosmo-train", *words, -1)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("Option --benchmark is negative", error_line(done, "cosmo-train"))
 
     def test_samples_in_slabs(self):
         """Two ranks share each sample; all rates are those of one group, a layer's those of one rank's share."""
@@ -161,7 +172,7 @@ class Benchmark(unittest.TestCase):
         def flop(layer):
             return layer["gflops"]["forward"] * layer["ms"]["forward"]
 
-        words = ["--benchmark", "--network", "cosmoflow64", "--threads", 1]
+        words = ["--benchmark", 0.5, "--network", "cosmoflow64", "--threads", 1]
         whole = conv2(succeed("cosmo-train", *words))
         words += ["--ranks-per-sample", 2]
         for more in ([], ["--deterministic", "any"]):
@@ -189,7 +200,7 @@ class PyTorch(unittest.TestCase):
     LABELS = ("slow",)
 
     def compare(self, *words, code=0):
-        done = subprocess.run(["/usr/bin/python3", BENCH / "compare_pytorch.py", *words, "--rounds", "1", "--steps", "1", "--threads", "1",
+        done = subprocess.run(["/usr/bin/python3", BENCH / "compare_pytorch.py", *words, "--rounds", "1", "--steps", "1", "--seconds", "0", "--threads", "1",
                                "--cosmo-train", BIN / "cosmo-train"], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)
         return done

@@ -180,7 +180,7 @@ class Networks(PipelineTest):
                 self.assertIn(sentence, error_line(refused, "cosmo-train"))
 
     def test_the_benchmark_lists_their_layers(self):
-        found = succeed("cosmo-train", "--benchmark", "--network", self.root / "unet.json", "--size", 32)
+        found = succeed("cosmo-train", "--benchmark", 0, "--network", self.root / "unet.json", "--size", 32)
         self.assertEqual([layer["layer"] for layer in found["layers"]], ["a", "b", "up", "more", "c", "parameters"])
         up = next(layer for layer in found["layers"] if layer["layer"] == "up")
         self.assertAlmostEqual(up["gflops"]["forward"] * up["ms"]["forward"], 2 * 16 * 5 * 6**3 * 4**3 / 1e6, places=6)
