@@ -55,7 +55,7 @@ class ClassNetworks(FieldModelTest):
         succeed("cosmo-sim", *SUITE, "--web", WEB, "--output", cls.suite)
         succeed("cosmo-prep", "shard", "--input", cls.suite, "--target", "web", "--subvolumes", 1, "--validation", 1, "--test", 2, "--output", cls.data)
         cls.words = ["--data", cls.data, "--target", "web", "--global-batch", 2]
-        succeed("cosmo-train", *cls.words, "--epochs", 40, "--output", cls.model)
+        succeed("cosmo-train", *cls.words, "--epochs", 25, "--output", cls.model)
         cls.found = succeed("cosmo-infer", "--model", cls.model, "--data", cls.data, "--output", cls.out)
         cls.test = cosmo_data.Split(cls.data, "test")
 
@@ -194,7 +194,7 @@ class ClassNetworks(FieldModelTest):
 
     def test_tides_are_read_too(self):
         model, out, path = (self.root / f"tidal{name}" for name in ("", "-out", ".onnx"))
-        succeed("cosmo-train", *self.words, "--tides", 8, "--epochs", 40, "--output", model)
+        succeed("cosmo-train", *self.words, "--tides", 8, "--epochs", 25, "--output", model)
         normalisation = json.loads((model / "manifest.json").read_text())["normalisation"]
         self.assertEqual([normalisation[key] for key in ("tides_mpc_h", "tides_offset", "tides_scale")], [8, 0.1, 30])
         found = succeed("cosmo-infer", "--model", model, "--data", self.data, "--output", out)
