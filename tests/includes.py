@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fails on a file that uses a type of another of our headers without including it, itself or through headers it includes.
+"""Fails on a file that uses a type of another of our headers without including it, itself or through headers it includes, or a
+type of core without core::, which only another file's "using core::Fault" allows.
 
-Precompiled headers and unity builds hide that, and the next compiler or preset does not. A header may name a type that another one
+Precompiled headers and unity builds hide both, and the next compiler or preset does not. A header may name a type that another one
 only announces ("struct Share;"); a .cpp needs its definition, or announces it itself. Functions are not looked for.
 """
 
@@ -21,6 +22,8 @@ TYPE = re.compile(r"^(?:template <[^\n]*>\n)?(?:struct|class|enum class|using)(?
 DECLARED = re.compile(r"\b(?:struct|class|enum|typename|using)(?: \[\[[^\]]*\]\])? ([A-Z]\w+)")
 DEFINED = re.compile(DECLARED.pattern + r"\b(?! *;)")
 NAME = re.compile(r"\b[A-Z]\w+\b")
+USING = re.compile(r"\busing ((?:(?:cosmo::)?core::\w+(?:, )?)+);")
+NAMESPACE_OF_CORE = re.compile(r"\bnamespace cosmo::core\b")
 
 
 def main():
@@ -52,6 +55,12 @@ def main():
         used = set(NAME.findall(text)) & homes.keys()
         uses += len(used)
         missing += [f"{name} uses {kind} and does not include {' or '.join(sorted(homes[kind]))}" for kind in sorted(used - known)]
+    used_of_core = {name: {word for words in USING.findall(text) for word in NAME.findall(words)} for name, text in code.items()}
+    bare = re.compile(rf"(?<![\w:.>])({'|'.join(sorted(set().union(*used_of_core.values())))})\b")
+    for name, text in code.items():
+        if not NAMESPACE_OF_CORE.search(text):
+            known = used_of_core[name].union(declared[name], *(used_of_core[seen] for seen in reached(name)))
+            missing += [f"{name} uses {word} without core::" for word in sorted(set(bare.findall(text)) - known)]
     print("\n".join(missing) or f"{uses} uses of {len(homes)} types in {len(texts)} files: all included")
     return 1 if missing else 0
 

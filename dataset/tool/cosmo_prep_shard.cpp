@@ -179,13 +179,13 @@ ShardSettings read_settings(const core::Options& options, const JoinedSources& s
   settings.redshifts = read_redshifts(options);
   if (options.given("target")) settings.target = options.choice("target");
   if (tested.web && settings.target == "web")
-    core::ensure(sources.first().web == tested.web, Fault::config,
+    core::ensure(sources.first().web == tested.web, core::Fault::config,
                  "{} of --test-for has classes of --web {}:{}, and {} others: simulate with the same --web.",
                  options.text("test-for"), tested.web->radius, tested.web->threshold, sources.first().name);
   settings.velocity = options.flag("velocity");
-  ensure(!settings.velocity || settings.redshifts.size() == 1, Fault::config,
-         "--velocity is for counts at one redshift and --redshifts gives {}: leave one out.",
-         settings.redshifts.size());
+  core::ensure(!settings.velocity || settings.redshifts.size() == 1, core::Fault::config,
+               "--velocity is for counts at one redshift and --redshifts gives {}: leave one out.",
+               settings.redshifts.size());
   settings.rolls = static_cast<int>(options.integer("rolls", 0, kMostRolls));
   settings.allow_leak = options.flag("allow-leak");
   return settings;
