@@ -159,7 +159,6 @@ class Benchmark(unittest.TestCase):
         words = ["--network", "cosmoflow32", "--size", 32, "--threads", 1, "--benchmark"]
         found = succeed("cosmo-train", *words, 1)
         self.assertGreater(found["steps"], 7)
-        self.assertGreater(found["steps"] * found["step_ms"], 500)
         done = run("cosmo-train", *words, -1)
         self.assertEqual(done.returncode, 3)
         self.assertIn("Option --benchmark is negative", error_line(done, "cosmo-train"))
