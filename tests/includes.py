@@ -48,18 +48,19 @@ def main():
                     waiting.append(header)
         return seen
 
+    used_of_core = {name: {word for words in USING.findall(text) for word in NAME.findall(words)} for name, text in code.items()}
+    bare = re.compile(rf"(?<![\w:.>])({'|'.join(sorted(set().union(*used_of_core.values())))})\b")
+
     missing, uses = [], 0
     for name, text in code.items():
         theirs = defined if name.endswith(".cpp") else declared
-        known = declared[name].union(*(theirs[seen] for seen in reached(name)))
+        headers = reached(name)
+        known = declared[name].union(*(theirs[seen] for seen in headers))
         used = set(NAME.findall(text)) & homes.keys()
         uses += len(used)
         missing += [f"{name} uses {kind} and does not include {' or '.join(sorted(homes[kind]))}" for kind in sorted(used - known)]
-    used_of_core = {name: {word for words in USING.findall(text) for word in NAME.findall(words)} for name, text in code.items()}
-    bare = re.compile(rf"(?<![\w:.>])({'|'.join(sorted(set().union(*used_of_core.values())))})\b")
-    for name, text in code.items():
         if not NAMESPACE_OF_CORE.search(text):
-            known = used_of_core[name].union(declared[name], *(used_of_core[seen] for seen in reached(name)))
+            known = used_of_core[name].union(declared[name], *(used_of_core[seen] for seen in headers))
             missing += [f"{name} uses {word} without core::" for word in sorted(set(bare.findall(text)) - known)]
     print("\n".join(missing) or f"{uses} uses of {len(homes)} types in {len(texts)} files: all included")
     return 1 if missing else 0

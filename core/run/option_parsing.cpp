@@ -54,9 +54,9 @@ std::vector<std::string> Options::complete(const std::vector<std::string>& words
   for (std::size_t i = 0; i < words.size(); ++i) {
     result.push_back(words[i]);
     if (i + 1 < words.size() && !words[i + 1].starts_with("--")) continue;
-    const auto bare = std::ranges::find_if(
-        options, [&](const auto& option) { return option.may_be_bare && words[i] == "--" + option.name; });
-    if (bare != options.end()) result.push_back(bare->is_switch() ? "on" : bare->default_value.value());
+    for (const Declaration& option : options) {
+      if (words[i] == "--" + option.name && option.bare()) result.push_back(*option.bare());
+    }
   }
   return result;
 }

@@ -33,7 +33,6 @@ Options::Declaration named(const std::string& usage) {
   Options::Declaration option{.name = usage.substr(0, end),
                               .value = end == std::string::npos ? "" : usage.substr(end + 1)};
   if (option.is_switch()) option.choices = {"on", "off"};
-  option.may_be_bare = option.is_switch() || option.value.starts_with('[');
   option.is_list = option.value.ends_with(" ...");
   return option;
 }

@@ -33,9 +33,9 @@ class Options {
   /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). `usage` is its
   /// name and how help shows the value, as "epochs N"; N is a whole number, X a number, and values with FILE or
   /// DIR are completed to files. With choices the name alone means "NAME". The value "on|off" makes a switch, whose bare
-  /// name on the command line means on; that of a value in brackets, as "[SECONDS]", means the default. A value that ends in " ..." makes a list, read by texts(): all words up to
-  /// the next option belong to it, and it may be given several times. Without a default an option is required, unless
-  /// checked with given().
+  /// name on the command line means on; that of a value in brackets, as "[SECONDS]", means the default. A value that
+  /// ends in " ..." makes a list, read by texts(): all words up to the next option belong to it, and it may be given
+  /// several times. Without a default an option is required, unless checked with given().
   void add(const std::string& usage, std::optional<std::string> default_value, std::string help,
            std::vector<std::string> choices = {});
   /// Declares an option without a value, which is present or not.
@@ -107,12 +107,16 @@ class Options {
     std::string help = {};
     bool is_positional = false;
     bool is_list = false;                   ///< several words
-    bool may_be_bare = false;               ///< the name alone is understood on the command line
     std::vector<std::string> choices = {};  ///< names of values; empty: none
     std::string group = {};                 ///< title, or empty
 
     bool takes_value() const { return !value.empty(); }
     bool is_switch() const { return value == "on|off"; }
+    /// What the name alone means on the command line, if it may stand alone there.
+    std::optional<std::string> bare() const {
+      if (is_switch()) return "on";
+      return value.starts_with('[') ? default_value : std::nullopt;
+    }
     bool takes_file() const;          ///< whether the value names a file or a directory
     std::string usage() const;        ///< "--grid N", as --help begins its line
     std::string description() const;  ///< what --help prints beside that, with the default
