@@ -102,7 +102,6 @@ int main(int argc, char** argv) {
   };
   print_universe(64, 64);
   print_universe(96, 96);
-  print_universe(128, 128);
   config.start.partner = sim::Partner::flipped;
   config.start.amplitude = sim::Amplitude::fixed;
   print_universe(30, 50);

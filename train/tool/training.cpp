@@ -151,12 +151,14 @@ TrainerConfig Training::trainer_config() const {
 }
 
 /// The peak of all ranks together [flop/s].
-double Training::measure_peak() const {
+double Training::measure_peak() {
+  peak_age_.restart();
   return run_.comm.sum(train::measure_peak(run_.threads, plan_.formats.precision.value).rate);
 }
 
 void Training::save() {
-  monitor_->measured_peak(measure_peak());
+  constexpr double kPeakInterval = 10;  // [s] Small trainings save more often than that.
+  if (run_.comm.max(peak_age_.seconds()) > kPeakInterval) monitor_->measured_peak(measure_peak());
   core::Json facts = run_.facts;
   facts["training"] = monitor_->to_json();
   directory_.save(learner_->state, plan_.goal(), facts, [this] { add_posterior(); });

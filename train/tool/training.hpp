@@ -47,7 +47,7 @@ class Training {
   void make_learner();
   void start();
   TrainerConfig trainer_config() const;
-  double measure_peak() const;
+  double measure_peak();
   void save();
   void add_posterior();
   core::Report report(Ending ending, double seconds);
@@ -65,6 +65,7 @@ class Training {
   std::unique_ptr<Evaluator> evaluator_;  ///< for the validation split
   std::optional<Learner> learner_;
   std::optional<TrainingMonitor> monitor_;
+  core::Timer peak_age_;  ///< since the last measurement of the peak
 };
 
 }  // namespace cosmo::train

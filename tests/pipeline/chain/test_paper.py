@@ -16,7 +16,7 @@ from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, contents, small_setti
 
 PAPER = ROOT / "pipelines/paper"
 FULL = PAPER / "full"
-SMALLER = {"sim.ini": {"simulations": 30, "box": 128, "particles": 32, "mesh": 96, "grid": 64},
+SMALLER = {"sim.ini": {"simulations": 30, "box": 128, "particles": 32, "mesh": 64, "grid": 64},
            "prep.ini": {"validation": 3, "test": 4}, "train.ini": {"network": "cosmoflow32"}}
 CLUSTER = """
 trainings="8 16"

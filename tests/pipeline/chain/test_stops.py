@@ -18,7 +18,7 @@ from toolkit import (BIN, ENVIRONMENT, STOPPED, PipelineTest, children, command,
                      run_with_faults, sha256, succeed)
 
 CONFIG, IO, FORMAT, NUMERIC = 3, 4, 5, 6
-EPOCHS = 30  # two seconds
+EPOCHS = 20  # more than a second
 
 
 def files_of(output):

@@ -12,7 +12,7 @@ import unittest
 
 from toolkit import ENVIRONMENT, PipelineTest, children, command, cosmo_train, error_line, run, succeed
 
-EPOCHS = 4  # six steps each
+EPOCHS = 2  # six steps each
 # Ranks, threads, micro-batch.
 LAYOUTS = ((1, 1, 1), (1, 2, 1), (1, 3, 4), (1, 8, 2), (2, 1, 1), (2, 2, 2), (2, 3, 1), (4, 1, 1), (4, 2, 2), (8, 1, 1))
 
@@ -20,9 +20,9 @@ LAYOUTS = ((1, 1, 1), (1, 2, 1), (1, 3, 4), (1, 8, 2), (2, 1, 1), (2, 2, 2), (2,
 class Deterministic(PipelineTest):
     LABELS = ("slow",)
 
-    def words(self, output, network="cosmoflow32"):
+    def words(self, output, network="cosmoflow32", epochs=EPOCHS):
         return ["--data", self.data, "--network", network, "--global-batch", 8, "--output", self.root / output, "--deterministic", "any",
-                "--epochs", EPOCHS]
+                "--epochs", epochs]
 
     def last_checkpoint(self, output):
         """The bytes of the last state: weights, moments and history."""
@@ -75,9 +75,9 @@ class Deterministic(PipelineTest):
         self.check_killed("shared-", ["--ranks-per-sample", 2], (2, 8, 4))
 
     def check_killed(self, name, shared, killed):
-        succeed("cosmo-train", *self.words(f"{name}whole"), *shared, ranks=2)
+        succeed("cosmo-train", *self.words(f"{name}whole", epochs=4), *shared, ranks=2)
         for ranks in killed:
-            words = [*self.words(f"{name}killed"), *shared, "--checkpoint-minutes", 0, "--quiet"]
+            words = [*self.words(f"{name}killed", epochs=4), *shared, "--checkpoint-minutes", 0, "--quiet"]
             process = subprocess.Popen(command(ranks, "cosmo-train", *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
             saved = self.root / f"{name}killed" / "checkpoints"
@@ -89,7 +89,7 @@ class Deterministic(PipelineTest):
                 time.sleep(0.002)
             self.kill([*children(process.pid), process.pid])
             process.wait()
-        succeed("cosmo-train", *self.words(f"{name}killed"), *shared, ranks=4)
+        succeed("cosmo-train", *self.words(f"{name}killed", epochs=4), *shared, ranks=4)
         self.assertEqual(self.last_checkpoint(f"{name}killed"), self.last_checkpoint(f"{name}whole"))
 
     def test_slabs_of_earlier_versions(self):

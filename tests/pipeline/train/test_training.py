@@ -395,8 +395,9 @@ class Layouts(Trained):
                  "--decay-epochs", 3, "--threads", 1, "--output"]
         whole, parts, two, small = (self.root / f"descent{i}" for i in range(4))
         first = succeed("cosmo-train", *words, whole, "--epochs", 3)
-        self.assertEqual(succeed("cosmo-train", *words, two, "--epochs", 3, ranks=2)["id"], first["id"])
-        succeed("cosmo-train", *words, small, "--epochs", 3, "--micro-batch", 2)
+        self.assertEqual(succeed("cosmo-train", *words, two, "--epochs", 3, "--dry-run", ranks=2)["id"], first["id"])
+        succeed("cosmo-train", *words, two, "--epochs", 1, ranks=2)
+        succeed("cosmo-train", *words, small, "--epochs", 1, "--micro-batch", 2)
         losses = [self.history(output)[0][3] for output in (whole, two, small)]
         self.assertAlmostEqual(losses[0], losses[1], delta=1e-4 * losses[0])
         self.assertAlmostEqual(losses[0], losses[2], delta=1e-4 * losses[0])
