@@ -17,13 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A setting's value for a message: of something long, such as a network, its name.
+constexpr std::string_view kLongValue = "a long value";
+
+/// A setting's value for a message: of something long, such as a network, its name. Checksums are long.
 std::string shown(const Json& value) {
-  constexpr std::size_t kLong = 100;
+  constexpr std::size_t kLong = 64;
   if (value.is_number_float()) return fmt::format("{:.9g}", value.get<double>());
   std::string text = value.dump();
   if (text.size() <= kLong) return text;
-  return value.is_object() && value.contains("name") ? value["name"].dump() : "a long value";
+  return value.is_object() && value.contains("name") ? value["name"].dump() : std::string(kLongValue);
 }
 
 /// The settings in which two configurations differ, as "key is A there and B now", up to four of them.
@@ -34,6 +36,8 @@ std::string differences(const Json& found, const Json& asked, const std::vector<
     if (std::find(extendable.begin(), extendable.end(), key) != extendable.end()) continue;
     if (!found.contains(key))
       all.push_back(fmt::format("{} is {} now and not set there", key, shown(value)));
+    else if (found.at(key) != value && shown(found.at(key)) == kLongValue && shown(value) == kLongValue)
+      all.push_back(fmt::format("{} differs", key));
     else if (found.at(key) != value && shown(found.at(key)) == shown(value))
       all.push_back(fmt::format("{}, {}, differs", key, shown(value)));
     else if (found.at(key) != value)

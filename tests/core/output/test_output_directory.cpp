@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "core/file/checksum.hpp"
 #include "core/file/files.hpp"
 #include "core/output/output_directory.hpp"
 #include "tests/support/expect_error.hpp"
@@ -109,6 +110,13 @@ TEST_CASE("another request is refused, naming the setting, and replaced by force
   rounded.config["steps"] = 0.05 * 3;
   expect_error(Fault::config, "steps is 10 there and 0.15 now",
                [&] { (void)OutputDirectory(comm, kSilent, shared.path, rounded, {}); });
+  Request hashed = request(), other = request();
+  hashed.config["checkpoint"] = sha256("a");
+  other.config["checkpoint"] = sha256("b");
+  const SharedDirectory another(comm);
+  produce(comm, another.path, finished, hashed);
+  expect_error(Fault::config, "another output (checkpoint differs)",
+               [&] { (void)OutputDirectory(comm, kSilent, another.path, other, {}); });
   if (finished) CHECK(open({.force = false, .extendable = {"steps"}}) == 2);
   CHECK(open({.force = true, .extendable = {}}) == 0);
   CHECK_FALSE(fs::exists(shared.path / "sub/b.txt"));
