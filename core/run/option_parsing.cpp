@@ -141,6 +141,12 @@ void Options::parse(const std::vector<std::string>& words) {
     fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
   }
   if (given("config")) read_config(text("config"));
+  for (const Declaration& option : declarations_) {  // a file names one without its value as it does a flag
+    const auto stated = values_.find(option.name);
+    if (stated == values_.end() || !option.bare() || option.is_switch()) continue;
+    if (stated->second == "true") stated->second = *option.bare();
+    if (stated->second == "false") values_.erase(stated);
+  }
   for (const auto& [name, value] : values_) chosen_.insert(name);
   for (const Declaration& option : declarations_) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);

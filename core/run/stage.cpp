@@ -141,7 +141,10 @@ void run_stage(Stage& stage) {
   OutputDirectory output(run.comm, run.log, stage.target, stage.request, stage.overwrite, stage.slice);
   facts["up_to_date"] = output.up_to_date();
   if (!output.up_to_date()) run.log.info("{}", plan_text(preview, outline));
-  const Report made = output.up_to_date() ? stage.found(output.manifest()) : make(stage, output);
+  const bool found = output.up_to_date() && preview.there.up_to_date;  // and its warnings are printed
+  const Report made = found                 ? outline
+                      : output.up_to_date() ? stage.found(output.manifest())
+                                            : make(stage, output);
   facts["complete"] = !made.ending;
   facts.update(made.facts);
   facts["peak_rss_bytes"] = run.comm.max(peak_resident_memory());

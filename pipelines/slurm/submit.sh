@@ -14,6 +14,7 @@ for stage in "${@:2}"; do
   case $stage in sim | shard | train | infer) ;; *) usage ;; esac
 done
 [ -r "$1" ] || { echo "submit.sh: $1 cannot be read: give a copy of settings.env." >&2; exit 4; }
+command -v sbatch >/dev/null || { echo "submit.sh: sbatch is not on PATH: submit where Slurm is, or use run.sh without it." >&2; exit 4; }
 stages=${*:2}
 here=$(cd "$(dirname "$0")" && pwd)
 settings=$(realpath "$1")

@@ -9,6 +9,8 @@ set -euo pipefail
 [ $# -eq 2 ] || [ $# -eq 3 ] || { echo "Usage: study.sh BIN OUTPUT [SETTINGS]" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(realpath "$1") out=$(realpath -m "$2") settings=$(realpath "${3:-$here}")
+[ -x "$bin/cosmo-sim" ] || { echo "study.sh: $bin/cosmo-sim is missing: give the directory of the tools." >&2; exit 4; }
+[ -r "$settings/sizes.env" ] || { echo "study.sh: $settings/sizes.env cannot be read: give a copy of this script's directory." >&2; exit 4; }
 . "$settings/sizes.env"
 mkdir -p "$out"
 cd "$out"

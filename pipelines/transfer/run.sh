@@ -8,6 +8,7 @@ case ${1:-} in -*) set -- ;; esac  # options are asked for in vain
 [ $# -eq 1 ] || [ $# -eq 2 ] || { echo "Usage: run.sh OUT [SETTINGS]" >&2; exit 2; }
 here=$(cd "$(dirname "$(realpath "$0")")" && pwd)
 out=$(realpath -m "$1") settings=$(realpath "${2:-$here}")
+[ -r "$settings/sizes.env" ] || { echo "run.sh: $settings/sizes.env cannot be read: give a copy of this script's directory." >&2; exit 4; }
 . "$here/../tools.sh"
 . "$settings/sizes.env"
 mkdir -p "$out"

@@ -88,13 +88,26 @@ class TrainingStage : public core::Stage {
   }
 
   core::Report outline() override {
+    warn_of_plan();
     return {facts(),
             nn::describe(task_.plan.network.spec, census_) + train::outline(run, task_.plan, task_.data)};
   }
 
   core::Report make(core::OutputDirectory& output) override {
-    const train::TrainingPlan& plan = task_.plan;
     train::ModelDirectory directory(run.comm, output, train::manifest_of(task_));
+    return train::Training({run, run_time_, ranks_, loaders_, arithmetic_}, task_, directory).run();
+  }
+
+  core::Report found(const core::Manifest& there) override {
+    core::Report report = train::quality_of(target, nn::parse_model_manifest(there, target));
+    report.facts.update(facts());
+    return report;
+  }
+
+ private:
+  /// What the user may not have meant.
+  void warn_of_plan() const {
+    const train::TrainingPlan& plan = task_.plan;
     if (const auto leak = task_.data.leak())
       run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.",
                    leak->between, plan.data, leak->seeds);
@@ -125,16 +138,8 @@ class TrainingStage : public core::Stage {
           "The learning rate stays at {} after epoch {}, where the decay of the training ends: for a new decay train into "
           "another --output with --init-from {}.",
           plan.schedule.least, plan.schedule.epochs, plan.directory);
-    return train::Training({run, run_time_, ranks_, loaders_, arithmetic_}, task_, directory).run();
   }
 
-  core::Report found(const core::Manifest& there) override {
-    core::Report report = train::quality_of(target, nn::parse_model_manifest(there, target));
-    report.facts.update(facts());
-    return report;
-  }
-
- private:
   Json facts() const { return train::facts_of(task_.plan, census_, run.comm.size()); }
 
   core::Timer run_time_;

@@ -88,6 +88,8 @@ TEST_CASE("a value in brackets may be left out, which chooses the default") {
   CHECK(parsed({"--force", "--time"}) == std::pair(true, 3.0));
   CHECK(parsed({"--time", "0.5"}) == std::pair(true, 0.5));
   CHECK(parsed({"--time=-1"}) == std::pair(true, -1.0));
+  CHECK(parsed({"--time=true"}) == std::pair(true, 3.0));  // as a file has it
+  CHECK(parsed({"--time=false"}) == std::pair(false, 3.0));
 }
 
 TEST_CASE("a choice is one of those declared, or a row of their table") {

@@ -64,6 +64,11 @@ class Settings(unittest.TestCase):
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertTrue(done.stderr.startswith(said) and done.stderr.count("\n") == 1, done.stderr)
 
+    def test_without_slurm(self):
+        done = subprocess.run(["/bin/bash", SLURM / "submit.sh", SLURM / "settings.env"], env={"PATH": "/nowhere"}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr),
+                         (4, "submit.sh: sbatch is not on PATH: submit where Slurm is, or use run.sh without it.\n"))
+
 
 class Scripts(DirectoryTest):
     TRAIN = "--network cosmonet32 --epochs 1 --global-batch 4"

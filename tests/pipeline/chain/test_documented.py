@@ -84,12 +84,12 @@ REST = {
 NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:cosmo-\w+ .*--(?:posterior-only|samples)|bash (?:pipelines/(?:quickstart|study/study|(?:reconstruct|web|paper)/(?:run|circle)|slurm/submit)|bench/socket|tests/(?:(?:faults/fuzz/)?run|portability)|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
 FORMER_OPTIONS = {"--slabs"}  # out of --help, and accepted for two MINOR versions
-OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
+OTHERS_OPTIONS = {"--bind-to", "--no-build-isolation", "--no-deps", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
                   "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency", "--install", "--prefix", "--variant", "--bind", "--mount"}
 
 SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": (), "cosmo-infer": ("export", "compare"),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
-START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|training_losses\.py|"
+START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|"
                    r"(?:docs/figures|python/examples)/\S+\.py|mpirun|bash|cmake)(?= |$)")
 
 
@@ -122,7 +122,7 @@ def commands(page):
 
 def tool_of(text):
     """The program of a command, and its subcommand or ""."""
-    words = text[re.search(r"(cosmo|bench)[-/]|training_losses|docs/figures/|python/examples/", text).start():].split()
+    words = text[re.search(r"(cosmo|bench)[-/]|docs/figures/|python/examples/", text).start():].split()
     return words[0], words[1] if words[1:] and words[1] in SUBCOMMANDS.get(words[0], ()) else ""
 
 
@@ -207,7 +207,7 @@ class Documents(DirectoryTest):
                     text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", value, text)
         for size, smaller in SIZES:
             text = re.sub(size, smaller, text)
-        return re.sub(r"^training_losses", "bench/training_losses", text)
+        return text
 
     @classmethod
     def run_text(cls, text):

@@ -165,6 +165,9 @@ class PythonPage(FigureTest):
             made = copy.read_text()
         output = re.compile(r"```text\n.*?```", re.DOTALL)
         self.assertEqual(output.sub("output", made), output.sub("output", page))
+        for now, then in zip(output.findall(made), output.findall(page)):
+            rows = [set(re.findall(r"(?m)^[a-z][a-z_]*(?: [a-z]+)*", text)) for text in (now, then)]
+            self.assertLessEqual(*rows, "run docs/figures/run_python_page.py again")
         self.assertGreater(len(output.findall(made)), 12)
 
 

@@ -1,6 +1,7 @@
 """Processes that a launcher started and MPI does not know of, and many that start while others end."""
 
 import concurrent.futures
+import os
 import shlex
 import subprocess
 import unittest
@@ -40,6 +41,15 @@ class Launch(DirectoryTest):
                                   timeout=60)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn(words, error_line(done, "cosmo-sim"))
+
+    @unittest.skipIf(os.getuid() != 0, "it takes root to be another user")
+    def test_an_unknown_user_without_a_home(self):
+        """As in containers, without the settings of pipelines/mpi.env."""
+        environment = {"PATH": ENVIRONMENT["PATH"]}
+        done = subprocess.run(["setpriv", "--reuid", "4242", "--clear-groups", BIN / "cosmo-sim", *GENERATE, "--output", "/nowhere",
+                               "--dry-run"], env=environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("PMIX", done.stderr)
 
     def test_starts_do_not_disturb_ends(self):
         with concurrent.futures.ThreadPoolExecutor(4) as threads:

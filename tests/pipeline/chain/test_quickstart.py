@@ -66,7 +66,7 @@ class Scripts(unittest.TestCase):
     def test_quickstart_runs_these_stages(self):
         """With the settings of pipelines/quickstart, after what may not run in a test."""
         text = (PIPELINES / "quickstart.sh").read_text()
-        self.assertTrue(text.endswith('PATH=$root/build/release/bin:$PATH\n. pipelines/run.sh "$root/pipelines/quickstart" "$out"\n'))
+        self.assertIn('PATH=$root/build/release/bin:$PATH\n. pipelines/run.sh "$root/pipelines/quickstart" "$out"\n', text)
         self.assertEqual({path.name for path in (PIPELINES / "quickstart").iterdir()}, SMALLER.keys())
 
     def test_shell(self):
@@ -79,6 +79,11 @@ class Scripts(unittest.TestCase):
     def test_usage(self):
         done = subprocess.run(["bash", PIPELINES / "run.sh", "quickstart"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (2, "Usage: run.sh SETTINGS OUTPUT\n"))
+        for script, words, usage in ((PIPELINES / "quickstart.sh", ["--help"], "quickstart.sh [OUTPUT_DIRECTORY]"),
+                                     (PIPELINES / "quickstart.sh", ["a", "b"], "quickstart.sh [OUTPUT_DIRECTORY]"),
+                                     (PIPELINES.parent / "packaging/deb.sh", ["--help"], "deb.sh")):
+            done = subprocess.run(["bash", script, *words], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", f"Usage: {usage}\n"))
 
 
 if __name__ == "__main__":

@@ -161,6 +161,10 @@ class Usage(unittest.TestCase):
     def test_usage(self):
         done = subprocess.run(["bash", STUDY / "study.sh", BIN], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (2, "Usage: study.sh BIN OUTPUT [SETTINGS]\n"))
+        for words, sentence in (([STUDY, "never"], f"{STUDY}/cosmo-sim is missing: give the directory of the tools."),
+                                ([BIN, "never", BIN], f"{BIN}/sizes.env cannot be read: give a copy of this script's directory.")):
+            done = subprocess.run(["bash", STUDY / "study.sh", *words], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (4, f"study.sh: {sentence}\n"))
         for words in ([], ["tables"], ["design", "study", "many"]):
             done = subprocess.run([sys.executable, STUDY / "tables.py", *words], capture_output=True, text=True)
             self.assertEqual(done.returncode, 1)

@@ -94,7 +94,7 @@ class SnapshotSuiteTest(DirectoryTest):
         table = self.altered(*self.lines[:-2])
         done = run("cosmo-prep", *self.words, "--input", table, "--output", self.root / "again")
         self.assertEqual(done.returncode, CONFIG)
-        self.assertIn("universes_sha256 is", error_line(done, "cosmo-prep"))
+        self.assertIn("universes_sha256 differs", error_line(done, "cosmo-prep"))
         self.assertEqual(self.count("again", table, "--force")["simulations"], 4)
 
     def test_own_snapshots_give_the_suite_that_was_simulated(self):
