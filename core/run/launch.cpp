@@ -41,6 +41,7 @@ void prepare_single_process() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMI_SIZE", "SLURM_PROCID"}) {
     if (has(name)) return;
   }
+  setenv("HOME", "/", 0);
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
