@@ -10,7 +10,7 @@ out=$(realpath -m "${1:-$root/quickstart}")
 cd "$root"
 . pipelines/setup.sh
 install_packages
-targets=(cosmo-sim cosmo-prep cosmo-train cosmo-infer)
+targets=(cosmo-sim cosmo-prep cosmo-train cosmo-infer pages)
 build release -DBUILD_TESTING=OFF
 PATH=$root/build/release/bin:$PATH
 . pipelines/run.sh "$root/pipelines/quickstart" "$out"
