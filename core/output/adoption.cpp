@@ -28,6 +28,12 @@ std::string shown(const Json& value) {
   return value.is_object() && value.contains("name") ? value["name"].dump() : std::string(kLongValue);
 }
 
+/// How a setting differs, by what is shown of its two values.
+std::string difference(const std::string& key, const std::string& there, const std::string& now) {
+  if (there != now) return fmt::format("{} is {} there and {} now", key, there, now);
+  return now == kLongValue ? fmt::format("{} differs", key) : fmt::format("{}, {}, differs", key, now);
+}
+
 /// The settings in which two configurations differ, as "key is A there and B now", up to four of them.
 std::string differences(const Json& found, const Json& asked, const std::vector<std::string>& extendable) {
   constexpr std::size_t kMost = 4;
@@ -36,12 +42,8 @@ std::string differences(const Json& found, const Json& asked, const std::vector<
     if (std::find(extendable.begin(), extendable.end(), key) != extendable.end()) continue;
     if (!found.contains(key))
       all.push_back(fmt::format("{} is {} now and not set there", key, shown(value)));
-    else if (found.at(key) != value && shown(found.at(key)) == kLongValue && shown(value) == kLongValue)
-      all.push_back(fmt::format("{} differs", key));
-    else if (found.at(key) != value && shown(found.at(key)) == shown(value))
-      all.push_back(fmt::format("{}, {}, differs", key, shown(value)));
     else if (found.at(key) != value)
-      all.push_back(fmt::format("{} is {} there and {} now", key, shown(found.at(key)), shown(value)));
+      all.push_back(difference(key, shown(found.at(key)), shown(value)));
   }
   for (const auto& [key, value] : found.items()) {
     if (!asked.contains(key)) all.push_back(fmt::format("{} is {} there and not set now", key, shown(value)));

@@ -66,7 +66,8 @@ class Scripts(unittest.TestCase):
     def test_quickstart_runs_these_stages(self):
         """With the settings of pipelines/quickstart, after what may not run in a test."""
         text = (PIPELINES / "quickstart.sh").read_text()
-        self.assertIn('PATH=$root/build/release/bin:$PATH\n. pipelines/run.sh "$root/pipelines/quickstart" "$out"\n', text)
+        self.assertTrue(text.endswith('PATH=$root/build/release/bin:$PATH\n. pipelines/run.sh "$root/pipelines/quickstart" "$out"\n'
+                                      "printf 'The tools:    export PATH=%q:$PATH\\n' \"$root/build/release/bin\"\n"))
         self.assertEqual({path.name for path in (PIPELINES / "quickstart").iterdir()}, SMALLER.keys())
 
     def test_shell(self):
